@@ -1,0 +1,30 @@
+/* compiler.h - the only compiler and C library #ifdefs of the project. */
+#ifndef PROFTRACE_BASE_COMPILER_H
+#define PROFTRACE_BASE_COMPILER_H
+
+#include <features.h> /* __GLIBC__ */
+
+#define likely(x) __builtin_expect(!!(x), 1)
+#define unlikely(x) __builtin_expect(!!(x), 0)
+
+/* Everything is built with hidden visibility; EXPORT is what the loader may see. */
+#define EXPORT __attribute__((visibility("default")))
+#define NODISCARD __attribute__((warn_unused_result))
+#define NOINLINE __attribute__((noinline))
+#define PRINTF_LIKE(fmt, args) __attribute__((format(printf, fmt, args)))
+
+/* Two reads or writes that must not be merged or reordered by the compiler. */
+#define COMPILER_BARRIER() __asm__ __volatile__("" ::: "memory")
+
+/*
+ * Thread-local storage that is one load away and never calls malloc. glibc gives a dlopen'ed
+ * object its initial-exec block from the static TLS surplus; musl refuses to, and never
+ * allocates thread-local storage late, so local-dynamic is as safe there.
+ */
+#ifdef __GLIBC__
+#define TLS_FAST __thread __attribute__((tls_model("initial-exec")))
+#else
+#define TLS_FAST __thread __attribute__((tls_model("local-dynamic")))
+#endif
+
+#endif

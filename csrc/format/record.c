@@ -1,0 +1,406 @@
+/* record.c - the schema of the log, encode and decode side by side; see record.h. */
+#include "format/record.h"
+
+#include "format/block.h" /* crc32c */
+
+/* ---- file header ------------------------------------------------------------------------- */
+
+#define BYTE_ORDER_MARK 0x01020304u
+#define BYTE_ORDER_SWAPPED 0x04030201u
+#define HEADER_CRC_AT (FILE_HEADER_BYTES - 4)
+
+void file_header_put(uint8_t out[FILE_HEADER_BYTES], const struct file_header *header)
+{
+    struct put to = put_over(out, FILE_HEADER_BYTES);
+    memset(out, 0, FILE_HEADER_BYTES);
+    put_bytes(&to, FILE_MAGIC, FILE_MAGIC_BYTES);
+    put_u16(&to, FORMAT_VERSION);
+    put_u16(&to, FORMAT_MIN_READER);
+    put_u32(&to, BYTE_ORDER_MARK);
+    put_u32(&to, FILE_HEADER_BYTES);
+    put_u32(&to, header->content);
+    put_u32(&to, header->options);
+    put_u32(&to, header->python_hexversion);
+    put_u64(&to, header->start_wall_ns);
+    put_u64(&to, header->start_mono_ns);
+    put_u32(&to, header->pid);
+    put_u32(&to, header->ppid);
+    put_bytes(&to, header->session_id, SESSION_ID_BYTES);
+    to.p = out + HEADER_CRC_AT;
+    put_u32(&to, crc32c(0, out, HEADER_CRC_AT));
+}
+
+enum header_verdict file_header_get(const uint8_t *bytes, size_t n_bytes,
+                                    struct file_header *header)
+{
+    struct get from = get_over(bytes, n_bytes);
+    size_t n_magic = n_bytes < FILE_MAGIC_BYTES ? n_bytes : FILE_MAGIC_BYTES;
+    uint32_t order, header_bytes;
+    if (n_bytes == 0)
+        return HEADER_EMPTY;
+    if (memcmp(bytes, FILE_MAGIC, n_magic) != 0)
+        return HEADER_NOT_OURS;
+    if (n_bytes < FILE_HEADER_BYTES)
+        return HEADER_CUT;
+    from.p += FILE_MAGIC_BYTES;
+    header->version = get_u16(&from);
+    header->min_reader = get_u16(&from);
+    order = get_u32(&from);
+    if (order == BYTE_ORDER_SWAPPED)
+        return HEADER_BYTEORDER;
+    /* Before the checksum: a later version may well have another header behind this point. */
+    if (order == BYTE_ORDER_MARK && header->min_reader > FORMAT_VERSION)
+        return HEADER_TOO_NEW;
+    header_bytes = get_u32(&from);
+    if (order != BYTE_ORDER_MARK || header_bytes != FILE_HEADER_BYTES)
+        return HEADER_CORRUPT;
+    header->content = get_u32(&from);
+    header->options = get_u32(&from);
+    header->python_hexversion = get_u32(&from);
+    header->start_wall_ns = get_u64(&from);
+    header->start_mono_ns = get_u64(&from);
+    header->pid = get_u32(&from);
+    header->ppid = get_u32(&from);
+    memcpy(header->session_id, from.p, SESSION_ID_BYTES);
+    from.p = bytes + HEADER_CRC_AT;
+    return get_u32(&from) == crc32c(0, bytes, HEADER_CRC_AT) ? HEADER_OK : HEADER_CORRUPT;
+}
+
+/* ---- table records ------------------------------------------------------------------------ */
+
+/* Writes the head with the length left open; record_close fills it in. */
+static uint8_t *record_open(struct put *to, enum table_tag tag)
+{
+    uint8_t *head = to->p;
+    put_u8(to, (uint8_t)tag);
+    put_u32(to, 0);
+    return head;
+}
+
+static void record_close(struct put *to, uint8_t *head)
+{
+    struct put length;
+    if (to->bad)
+        return;
+    length = put_over(head + 1, 4);
+    put_u32(&length, (uint32_t)(to->p - head - TABLE_RECORD_HEAD_BYTES));
+}
+
+uint8_t table_next(struct get *from, struct get *payload)
+{
+    uint8_t tag;
+    uint32_t n_bytes;
+    const uint8_t *at;
+    if (get_left(from) == 0)
+        return 0;
+    tag = get_u8(from);
+    n_bytes = get_u32(from);
+    at = get_bytes(from, n_bytes);
+    if (at == NULL || tag == 0) {
+        from->bad = true;
+        return 0;
+    }
+    *payload = get_over(at, n_bytes);
+    return tag;
+}
+
+/* The rest of a payload as a text or byte string. */
+static const void *get_rest(struct get *payload, uint32_t *n_bytes)
+{
+    *n_bytes = (uint32_t)get_left(payload);
+    return get_bytes(payload, *n_bytes);
+}
+
+static uint32_t get_varint32(struct get *from)
+{
+    uint64_t value = get_varint(from);
+    if (value > UINT32_MAX) {
+        from->bad = true;
+        return 0;
+    }
+    return (uint32_t)value;
+}
+
+void record_put_string(struct put *to, const struct rec_string *rec)
+{
+    uint8_t *head = record_open(to, TABLE_STRING);
+    put_varint(to, rec->id);
+    put_bytes(to, rec->text, rec->n_bytes);
+    record_close(to, head);
+}
+
+void record_get_string(struct get *payload, struct rec_string *rec)
+{
+    rec->id = get_varint32(payload);
+    rec->text = get_rest(payload, &rec->n_bytes);
+}
+
+void record_put_code(struct put *to, const struct rec_code *rec)
+{
+    uint8_t *head = record_open(to, TABLE_CODE);
+    put_varint(to, rec->id);
+    put_varint(to, rec->name);
+    put_varint(to, rec->qualname);
+    put_varint(to, rec->file);
+    put_varint(to, rec->first_line);
+    put_varint(to, rec->flags);
+    put_bytes(to, rec->linetable, rec->linetable_bytes);
+    record_close(to, head);
+}
+
+void record_get_code(struct get *payload, struct rec_code *rec)
+{
+    rec->id = get_varint32(payload);
+    rec->name = get_varint32(payload);
+    rec->qualname = get_varint32(payload);
+    rec->file = get_varint32(payload);
+    rec->first_line = get_varint32(payload);
+    rec->flags = get_varint32(payload);
+    rec->linetable = get_rest(payload, &rec->linetable_bytes);
+}
+
+void record_put_node(struct put *to, const struct rec_node *rec)
+{
+    uint8_t *head = record_open(to, TABLE_NODE);
+    put_varint(to, rec->id);
+    put_varint(to, rec->parent);
+    put_varint(to, rec->code);
+    put_varint(to, (uint64_t)rec->unit << 1 | rec->entry);
+    record_close(to, head);
+}
+
+void record_get_node(struct get *payload, struct rec_node *rec)
+{
+    uint64_t place;
+    rec->id = get_varint32(payload);
+    rec->parent = get_varint32(payload);
+    rec->code = get_varint32(payload);
+    place = get_varint(payload);
+    if (place >> 33)
+        payload->bad = true;
+    rec->unit = (uint32_t)(place >> 1);
+    rec->entry = place & 1;
+}
+
+void record_put_thread(struct put *to, const struct rec_thread *rec)
+{
+    uint8_t *head = record_open(to, TABLE_THREAD);
+    put_varint(to, rec->index);
+    put_varint(to, rec->tid);
+    put_varint(to, rec->name);
+    put_varint(to, rec->start_mono_ns);
+    record_close(to, head);
+}
+
+void record_get_thread(struct get *payload, struct rec_thread *rec)
+{
+    rec->index = get_varint32(payload);
+    rec->tid = get_varint(payload);
+    rec->name = get_varint32(payload);
+    rec->start_mono_ns = get_varint(payload);
+}
+
+void record_put_meta(struct put *to, const struct rec_meta *rec)
+{
+    uint8_t *head = record_open(to, TABLE_META);
+    put_varint(to, rec->key_bytes);
+    put_bytes(to, rec->key, rec->key_bytes);
+    put_bytes(to, rec->value, rec->value_bytes);
+    record_close(to, head);
+}
+
+void record_get_meta(struct get *payload, struct rec_meta *rec)
+{
+    rec->key_bytes = get_varint32(payload);
+    rec->key = (const char *)get_bytes(payload, rec->key_bytes);
+    rec->value = get_rest(payload, &rec->value_bytes);
+}
+
+void record_put_source(struct put *to, const struct rec_source *rec)
+{
+    uint8_t *head = record_open(to, TABLE_SOURCE);
+    put_varint(to, rec->id);
+    put_varint(to, rec->file);
+    put_bytes(to, rec->text, rec->n_bytes);
+    record_close(to, head);
+}
+
+void record_get_source(struct get *payload, struct rec_source *rec)
+{
+    rec->id = get_varint32(payload);
+    rec->file = get_varint32(payload);
+    rec->text = get_rest(payload, &rec->n_bytes);
+}
+
+void record_put_function(struct put *to, const struct rec_function *rec)
+{
+    uint8_t *head = record_open(to, TABLE_FUNCTION);
+    put_varint(to, rec->code);
+    put_varint(to, rec->source);
+    put_u8(to, rec->regime);
+    put_varint(to, rec->calls);
+    put_varint(to, zigzag(rec->inclusive_ns));
+    put_varint(to, zigzag(rec->exclusive_ns));
+    record_close(to, head);
+}
+
+void record_get_function(struct get *payload, struct rec_function *rec)
+{
+    rec->code = get_varint32(payload);
+    rec->source = get_varint32(payload);
+    rec->regime = get_u8(payload);
+    rec->calls = get_varint(payload);
+    rec->inclusive_ns = unzigzag(get_varint(payload));
+    rec->exclusive_ns = unzigzag(get_varint(payload));
+}
+
+void record_put_line(struct put *to, const struct rec_line *rec)
+{
+    uint8_t *head = record_open(to, TABLE_LINE);
+    put_varint(to, rec->code);
+    put_varint(to, rec->line);
+    put_varint(to, rec->hits);
+    put_varint(to, rec->raw_hits);
+    put_varint(to, zigzag(rec->inclusive_ns));
+    put_varint(to, zigzag(rec->exclusive_ns));
+    put_varint(to, zigzag(rec->await_ns));
+    record_close(to, head);
+}
+
+void record_get_line(struct get *payload, struct rec_line *rec)
+{
+    rec->code = get_varint32(payload);
+    rec->line = get_varint32(payload);
+    rec->hits = get_varint(payload);
+    rec->raw_hits = get_varint(payload);
+    rec->inclusive_ns = unzigzag(get_varint(payload));
+    rec->exclusive_ns = unzigzag(get_varint(payload));
+    rec->await_ns = unzigzag(get_varint(payload));
+}
+
+/* ---- events ------------------------------------------------------------------------------- */
+
+#define STORED_KIND_MASK 0x1f
+#define STORED_SAME_NODE 0x20
+#define STORED_SEQ 0x40
+
+static bool event_kind_is_known(uint8_t kind)
+{
+    return (kind >= EVENT_MALLOC && kind <= EVENT_UNFREE) || kind == EVENT_MARK;
+}
+
+static bool event_has_size(uint8_t kind)
+{
+    return event_is_allocation(kind) || kind == EVENT_MUNMAP || kind == EVENT_MARK;
+}
+
+unsigned raw_event_get(const uint64_t *words, size_t n_words, struct event *event)
+{
+    unsigned n = 1;
+    unsigned flags;
+    if (n_words == 0)
+        return 0;
+    flags = words[0] & 0xff;
+    *event = (struct event){.kind = (uint8_t)(words[0] >> 8), .address = words[0] >> 16};
+    if (!event_kind_is_known(event->kind) || flags > (RAW_FLAG_SEQ | RAW_FLAG_SIZE64))
+        return 0;
+    if (event_is_allocation(event->kind)) {
+        if (n_words < 2)
+            return 0;
+        event->node = (uint32_t)(words[n] >> 32);
+        event->size = (uint32_t)words[n];
+        n++;
+    }
+    if (flags & RAW_FLAG_SIZE64) {
+        if (n_words <= n)
+            return 0;
+        event->size = words[n++];
+    }
+    if (flags & RAW_FLAG_SEQ) {
+        if (n_words <= n)
+            return 0;
+        event->seq = words[n++];
+    }
+    return n;
+}
+
+/* Blocks are nearly always 16-byte aligned: rotated, their differences are small numbers. */
+static uint64_t rotate_right_4(uint64_t value)
+{
+    return value >> 4 | value << 60;
+}
+
+static uint64_t rotate_left_4(uint64_t value)
+{
+    return value << 4 | value >> 60;
+}
+
+void event_put(struct put *to, struct event_coder *coder, const struct event *event)
+{
+    bool allocation = event_is_allocation(event->kind);
+    bool same_node = allocation && event->node == coder->node;
+    bool has_seq = event->seq != 0;
+    uint64_t address = rotate_right_4(event->address);
+    put_u8(to, (uint8_t)(event->kind | (same_node ? STORED_SAME_NODE : 0) |
+                         (has_seq ? STORED_SEQ : 0)));
+    if (has_seq)
+        put_varint(to, event->seq - coder->seq);
+    put_varint(to, zigzag((int64_t)(address - coder->address)));
+    if (event_has_size(event->kind))
+        put_varint(to, event->size);
+    if (allocation && !same_node)
+        put_varint(to, zigzag((int64_t)event->node - (int64_t)coder->node));
+    coder->address = address;
+    if (has_seq)
+        coder->seq = event->seq;
+    if (allocation)
+        coder->node = event->node;
+}
+
+bool event_get(struct get *from, struct event_coder *coder, struct event *event)
+{
+    uint8_t tag;
+    if (get_left(from) == 0)
+        return false;
+    tag = get_u8(from);
+    *event = (struct event){.kind = tag & STORED_KIND_MASK};
+    if (!event_kind_is_known(event->kind) ||
+        (tag & ~(STORED_KIND_MASK | STORED_SAME_NODE | STORED_SEQ))) {
+        from->bad = true;
+        return false;
+    }
+    if (tag & STORED_SEQ) {
+        coder->seq += get_varint(from);
+        event->seq = coder->seq;
+    }
+    coder->address += (uint64_t)unzigzag(get_varint(from));
+    event->address = rotate_left_4(coder->address);
+    if (event_has_size(event->kind))
+        event->size = get_varint(from);
+    if (event_is_allocation(event->kind)) {
+        if (!(tag & STORED_SAME_NODE))
+            coder->node = (uint32_t)((int64_t)coder->node + unzigzag(get_varint(from)));
+        event->node = coder->node;
+    }
+    return !from->bad;
+}
+
+/* ---- END block ---------------------------------------------------------------------------- */
+
+void record_put_end(struct put *to, const struct rec_end *rec)
+{
+    put_u8(to, rec->reason);
+    put_u32(to, (uint32_t)rec->error);
+    put_u64(to, rec->n_events);
+    put_u64(to, rec->n_lost);
+    put_u64(to, rec->mono_ns);
+}
+
+void record_get_end(struct get *from, struct rec_end *rec)
+{
+    rec->reason = get_u8(from);
+    rec->error = (int32_t)get_u32(from);
+    rec->n_events = get_u64(from);
+    rec->n_lost = get_u64(from);
+    rec->mono_ns = get_u64(from);
+}

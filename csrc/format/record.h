@@ -1,0 +1,294 @@
+/*
+ * record.h - the schema of the log: one struct a record, put next to get, in the order of
+ * docs/internals/log-format.md, which is the specification.
+ *
+ * Nothing here allocates, locks or calls anything but memcpy: the put side runs inside malloc.
+ * A put that does not fit and a get that is cut or malformed latch `bad` in the put or get; the
+ * output of a bad get must not be used. Texts are UTF-8 (lone surrogates as WTF-8) without a
+ * terminating NUL, borrowed from the caller (put) or from the block's bytes (get).
+ */
+#ifndef PROFTRACE_FORMAT_RECORD_H
+#define PROFTRACE_FORMAT_RECORD_H
+
+#include "base/bytes.h"
+
+#define FORMAT_VERSION 1
+#define FORMAT_MIN_READER 1
+
+/* ---- file header ------------------------------------------------------------------------- */
+
+#define FILE_HEADER_BYTES 128
+#define FILE_MAGIC "\x89PTRC\r\n\x1a"
+#define FILE_MAGIC_BYTES 8
+#define SESSION_ID_BYTES 16
+
+enum file_content { FILE_HAS_MEMORY = 1, FILE_HAS_LINES = 2 };
+
+enum file_option {
+    OPTION_NATIVE = 1,
+    OPTION_PYTHON_ALLOCATORS = 2,
+    OPTION_FREE_THREADED = 4,
+    OPTION_NO_PYTHON_STACKS = 8, /* the interpreter's layout was not known */
+    OPTION_NO_RING = 16,         /* the tail could not be kept safe against SIGKILL */
+};
+
+struct file_header {
+    uint16_t version;    /* written by put as FORMAT_VERSION */
+    uint16_t min_reader; /* the oldest reader version that may read this file */
+    uint32_t content;    /* enum file_content, or-ed */
+    uint32_t options;    /* enum file_option, or-ed */
+    uint64_t start_wall_ns;
+    uint64_t start_mono_ns;
+    uint32_t pid;
+    uint32_t ppid;
+    uint32_t python_hexversion;
+    uint8_t session_id[SESSION_ID_BYTES]; /* random: ties a ring file to its log */
+};
+
+enum header_verdict {
+    HEADER_OK,
+    HEADER_EMPTY,     /* no byte at all */
+    HEADER_NOT_OURS,  /* other magic */
+    HEADER_CUT,       /* our magic, fewer than FILE_HEADER_BYTES */
+    HEADER_TOO_NEW,   /* min_reader > FORMAT_VERSION */
+    HEADER_BYTEORDER, /* written on a machine of the other byte order */
+    HEADER_CORRUPT,   /* checksum or size wrong */
+};
+
+void file_header_put(uint8_t out[FILE_HEADER_BYTES], const struct file_header *header);
+NODISCARD enum header_verdict file_header_get(const uint8_t *bytes, size_t n_bytes,
+                                              struct file_header *header);
+
+/* ---- table records: DICT and LINES blocks -------------------------------------------------
+ *
+ *   u8 tag | u32 payload bytes | payload
+ *
+ * A reader skips a tag it does not know and ignores payload bytes behind the fields it knows.
+ */
+
+#define TABLE_RECORD_HEAD_BYTES 5
+
+enum table_tag {
+    TABLE_STRING = 1,
+    TABLE_CODE = 2,
+    TABLE_NODE = 3,
+    TABLE_THREAD = 4,
+    TABLE_META = 5,
+    TABLE_SOURCE = 6,
+    /* 7..15 are kept for modules, native nodes, symbols and types */
+    TABLE_FUNCTION = 16,
+    TABLE_LINE = 17,
+};
+
+/* Id 0 is the empty string and is never written. Ids of every table count up from 1. */
+struct rec_string {
+    uint32_t id;
+    const char *text;
+    uint32_t n_bytes;
+};
+
+struct rec_code {
+    uint32_t id;
+    uint32_t name;     /* string ids */
+    uint32_t qualname;
+    uint32_t file;
+    uint32_t first_line;
+    uint32_t flags;    /* co_flags */
+    const uint8_t *linetable; /* co_linetable; empty when lines are given directly */
+    uint32_t linetable_bytes;
+};
+
+/* A Python stack: its innermost frame and the node of the rest. Node 0 = no Python frame. */
+struct rec_node {
+    uint32_t id;
+    uint32_t parent;
+    uint32_t code;
+    uint32_t unit;  /* index of the running instruction, in 2-byte code units from co_code */
+    uint8_t entry;  /* 1: C code called the interpreter to run this frame */
+};
+
+/* May come again for the same index: the last name counts. */
+struct rec_thread {
+    uint32_t index; /* the stream of its EVENTS blocks; never reused */
+    uint64_t tid;   /* kernel thread id */
+    uint32_t name;  /* string id, 0 = not known */
+    uint64_t start_mono_ns;
+};
+
+struct rec_meta {
+    const char *key;
+    uint32_t key_bytes;
+    const char *value;
+    uint32_t value_bytes;
+};
+
+/* The text of a source file as it was when its code was registered, whole. */
+struct rec_source {
+    uint32_t id;
+    uint32_t file; /* string id */
+    const char *text;
+    uint32_t n_bytes;
+};
+
+enum line_regime { REGIME_COLD = 0, REGIME_HOT = 1 };
+
+/* Totals of one code object over all threads. Times in ns. */
+struct rec_function {
+    uint32_t code;
+    uint32_t source; /* source id, 0 = the text was not to be had */
+    uint8_t regime;  /* enum line_regime */
+    uint64_t calls;  /* entries: PY_START events */
+    int64_t inclusive_ns;
+    int64_t exclusive_ns;
+};
+
+/* One line of one code object over all threads. A line that never ran has no record. */
+struct rec_line {
+    uint32_t code;
+    uint32_t line;
+    uint64_t hits;     /* how often a statement that starts here began */
+    uint64_t raw_hits; /* LINE deliveries */
+    int64_t inclusive_ns;
+    int64_t exclusive_ns;
+    int64_t await_ns; /* suspended time; 0 until it is measured */
+};
+
+void record_put_string(struct put *to, const struct rec_string *rec);
+void record_put_code(struct put *to, const struct rec_code *rec);
+void record_put_node(struct put *to, const struct rec_node *rec);
+void record_put_thread(struct put *to, const struct rec_thread *rec);
+void record_put_meta(struct put *to, const struct rec_meta *rec);
+void record_put_source(struct put *to, const struct rec_source *rec);
+void record_put_function(struct put *to, const struct rec_function *rec);
+void record_put_line(struct put *to, const struct rec_line *rec);
+
+/* Takes one record's head; returns its tag and a get over just its payload. 0 at the end. */
+NODISCARD uint8_t table_next(struct get *from, struct get *payload);
+
+void record_get_string(struct get *payload, struct rec_string *rec);
+void record_get_code(struct get *payload, struct rec_code *rec);
+void record_get_node(struct get *payload, struct rec_node *rec);
+void record_get_thread(struct get *payload, struct rec_thread *rec);
+void record_get_meta(struct get *payload, struct rec_meta *rec);
+void record_get_source(struct get *payload, struct rec_source *rec);
+void record_get_function(struct get *payload, struct rec_function *rec);
+void record_get_line(struct get *payload, struct rec_line *rec);
+
+/* ---- events ------------------------------------------------------------------------------- */
+
+/* Allocator kinds carry memray's numbers, so that exports name them alike. */
+enum event_kind {
+    EVENT_MALLOC = 1,
+    EVENT_FREE = 2,
+    EVENT_CALLOC = 3,
+    EVENT_REALLOC = 4, /* also reallocarray */
+    EVENT_POSIX_MEMALIGN = 5,
+    EVENT_ALIGNED_ALLOC = 6,
+    EVENT_MEMALIGN = 7,
+    EVENT_VALLOC = 8,
+    EVENT_PVALLOC = 9,
+    EVENT_MMAP = 10, /* also the new range of an mremap */
+    EVENT_MUNMAP = 11,
+    EVENT_PYMALLOC_MALLOC = 12,
+    EVENT_PYMALLOC_CALLOC = 13,
+    EVENT_PYMALLOC_REALLOC = 14,
+    EVENT_PYMALLOC_FREE = 15,
+    EVENT_UNFREE = 16, /* the thread's last FREE did not happen: a failed realloc */
+    EVENT_MARK = 31,
+};
+
+enum mark_kind {
+    MARK_END_OF_SCRIPT = 1, /* leaks are what is live here */
+    MARK_LOST = 2,          /* value = how many events could not be recorded */
+    MARK_USER = 3,          /* value = a string id */
+};
+
+static inline bool event_is_allocation(uint8_t kind)
+{
+    return kind >= EVENT_MALLOC && kind <= EVENT_PYMALLOC_REALLOC && kind != EVENT_FREE &&
+           kind != EVENT_MUNMAP;
+}
+
+/*
+ * One event. `seq` orders the events of different threads: 0 until the process has a second
+ * thread, then from one shared counter that starts at 1. Within a stream the order is that of
+ * the stream, and seq never falls.
+ */
+struct event {
+    uint8_t kind;     /* enum event_kind */
+    uint32_t node;    /* allocations: the Python stack */
+    uint64_t address; /* allocations, frees and munmap; UNFREE; marks: enum mark_kind */
+    uint64_t size;    /* allocations: requested bytes; munmap: length; marks: value */
+    uint64_t seq;
+};
+
+/*
+ * Raw form, in the per-thread buffer and so in the ring file: 1 to 4 words of 64 bits.
+ *
+ *   word 0   63            16 15      8 7      0
+ *            | address:48    | kind:8  | flags:8 |    flags: 1 = seq follows, 2 = size64 follows
+ *   word 1   allocations only: node:32 (high) | size:32 (low, 0 when size64 follows)
+ *   word s   size64: munmap and marks always carry it
+ *   word q   seq
+ */
+#define RAW_EVENT_MAX_WORDS 4
+#define RAW_FLAG_SEQ 1
+#define RAW_FLAG_SIZE64 2
+
+static inline unsigned raw_event_put(uint64_t *words, const struct event *event)
+{
+    bool allocation = event_is_allocation(event->kind);
+    bool wide = allocation ? event->size > UINT32_MAX
+                           : event->kind == EVENT_MUNMAP || event->kind == EVENT_MARK;
+    unsigned n = 1;
+    words[0] = event->address << 16 | (uint64_t)event->kind << 8 |
+               (wide ? RAW_FLAG_SIZE64 : 0) | (event->seq != 0 ? RAW_FLAG_SEQ : 0);
+    if (allocation)
+        words[n++] = (uint64_t)event->node << 32 | (wide ? 0 : (uint32_t)event->size);
+    if (wide)
+        words[n++] = event->size;
+    if (event->seq != 0)
+        words[n++] = event->seq;
+    return n;
+}
+
+/* Returns the words taken, 0 when fewer than a whole event is left or the kind is unknown. */
+NODISCARD unsigned raw_event_get(const uint64_t *words, size_t n_words, struct event *event);
+
+/*
+ * Stored form, in an EVENTS block. All of it is relative to the event before it in the block, so
+ * that blocks decode alone: start both sides from EVENT_CODER_START.
+ */
+struct event_coder {
+    uint64_t address; /* of the event before, rotated right by four bits */
+    uint64_t seq;
+    uint32_t node;
+};
+
+#define EVENT_CODER_START(first_seq_) ((struct event_coder){0, (first_seq_), 0})
+#define EVENT_MAX_STORED_BYTES (1 + 4 * VARINT_MAX_BYTES)
+
+void event_put(struct put *to, struct event_coder *coder, const struct event *event);
+/* Returns false at the end and on malformed bytes (then from->bad is set). */
+NODISCARD bool event_get(struct get *from, struct event_coder *coder, struct event *event);
+
+/* ---- END block ---------------------------------------------------------------------------- */
+
+enum end_reason {
+    END_CLEAN = 0,      /* the process ended or tracking was stopped */
+    END_WRITE_FAILED = 1, /* disk full or the like: what follows was not recorded */
+    END_EXEC = 2,       /* the process image was replaced */
+};
+
+struct rec_end {
+    uint8_t reason;      /* enum end_reason */
+    int32_t error;       /* errno of END_WRITE_FAILED */
+    uint64_t n_events;   /* in all EVENTS blocks */
+    uint64_t n_lost;     /* events that could not be recorded */
+    uint64_t mono_ns;
+};
+
+void record_put_end(struct put *to, const struct rec_end *rec);
+void record_get_end(struct get *from, struct rec_end *rec);
+
+#endif

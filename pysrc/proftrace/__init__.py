@@ -1,0 +1,1 @@
+"""proftrace: a line profiler and a memory profiler for CPython."""
