@@ -1,4 +1,5 @@
-/* table.c - see table.h. Linear probing; removal shifts the run back, so there are no tombstones. */
+/* table.c - see table.h. Linear probing; removal shifts the run back, so there are no tombstones.
+ */
 #include "base/table.h"
 
 #include "base/arena.h" /* pages_alloc */

@@ -43,7 +43,8 @@ static inline uint64_t ticks_now(void)
     return ticks_now_slow();
 }
 
-/* The tightest of several readings, so that an interruption between the two clocks does not count. */
+/* The tightest of several readings, so that an interruption between the two clocks does not count.
+ */
 struct tick_anchor ticks_anchor(void);
 
 /*

@@ -25,14 +25,14 @@ enum block_codec { CODEC_RAW = 0, CODEC_LZ4 = 1 };
 struct block_header {
     uint8_t kind;
     uint8_t codec;
-    uint32_t stream;        /* EVENTS: thread index; else 0 */
+    uint32_t stream; /* EVENTS: thread index; else 0 */
     uint32_t n_records;
     uint32_t raw_bytes;     /* payload after decoding */
     uint32_t stored_bytes;  /* payload in the file */
     uint64_t first_ordinal; /* how many records of this kind and stream came before */
     uint64_t first_seq;     /* EVENTS: coder start, and the seq range covered */
     uint64_t last_seq;
-    uint64_t mono_ns;       /* when the block was closed */
+    uint64_t mono_ns; /* when the block was closed */
 };
 
 /* Room a block of raw_bytes may need in the output buffer, header included. */
@@ -49,9 +49,9 @@ NODISCARD size_t block_pack(struct block_header *header, const void *payload, si
 
 enum block_verdict {
     BLOCK_OK,
-    BLOCK_NO_MORE,  /* no byte left */
-    BLOCK_CUT,      /* the bytes end inside the block */
-    BLOCK_BAD,      /* magic, limits or crc wrong */
+    BLOCK_NO_MORE, /* no byte left */
+    BLOCK_CUT,     /* the bytes end inside the block */
+    BLOCK_BAD,     /* magic, limits or crc wrong */
 };
 
 /* Looks at the block at the start of bytes and checks magic, limits and crc. */

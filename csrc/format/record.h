@@ -89,11 +89,11 @@ struct rec_string {
 
 struct rec_code {
     uint32_t id;
-    uint32_t name;     /* string ids */
+    uint32_t name; /* string ids */
     uint32_t qualname;
     uint32_t file;
     uint32_t first_line;
-    uint32_t flags;    /* co_flags */
+    uint32_t flags;           /* co_flags */
     const uint8_t *linetable; /* co_linetable; empty when lines are given directly */
     uint32_t linetable_bytes;
 };
@@ -103,8 +103,8 @@ struct rec_node {
     uint32_t id;
     uint32_t parent;
     uint32_t code;
-    uint32_t unit;  /* index of the running instruction, in 2-byte code units from co_code */
-    uint8_t entry;  /* 1: C code called the interpreter to run this frame */
+    uint32_t unit; /* index of the running instruction, in 2-byte code units from co_code */
+    uint8_t entry; /* 1: C code called the interpreter to run this frame */
 };
 
 /* May come again for the same index: the last name counts. */
@@ -241,8 +241,8 @@ static inline unsigned raw_event_put(uint64_t *words, const struct event *event)
     bool wide = allocation ? event->size > UINT32_MAX
                            : event->kind == EVENT_MUNMAP || event->kind == EVENT_MARK;
     unsigned n = 1;
-    words[0] = event->address << 16 | (uint64_t)event->kind << 8 |
-               (wide ? RAW_FLAG_SIZE64 : 0) | (event->seq != 0 ? RAW_FLAG_SEQ : 0);
+    words[0] = event->address << 16 | (uint64_t)event->kind << 8 | (wide ? RAW_FLAG_SIZE64 : 0) |
+               (event->seq != 0 ? RAW_FLAG_SEQ : 0);
     if (allocation)
         words[n++] = (uint64_t)event->node << 32 | (wide ? 0 : (uint32_t)event->size);
     if (wide)
@@ -275,16 +275,16 @@ NODISCARD bool event_get(struct get *from, struct event_coder *coder, struct eve
 /* ---- END block ---------------------------------------------------------------------------- */
 
 enum end_reason {
-    END_CLEAN = 0,      /* the process ended or tracking was stopped */
+    END_CLEAN = 0,        /* the process ended or tracking was stopped */
     END_WRITE_FAILED = 1, /* disk full or the like: what follows was not recorded */
-    END_EXEC = 2,       /* the process image was replaced */
+    END_EXEC = 2,         /* the process image was replaced */
 };
 
 struct rec_end {
-    uint8_t reason;      /* enum end_reason */
-    int32_t error;       /* errno of END_WRITE_FAILED */
-    uint64_t n_events;   /* in all EVENTS blocks */
-    uint64_t n_lost;     /* events that could not be recorded */
+    uint8_t reason;    /* enum end_reason */
+    int32_t error;     /* errno of END_WRITE_FAILED */
+    uint64_t n_events; /* in all EVENTS blocks */
+    uint64_t n_lost;   /* events that could not be recorded */
     uint64_t mono_ns;
 };
 

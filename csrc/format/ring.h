@@ -33,9 +33,9 @@ struct ring_header {
 };
 
 struct ring_slot {
-    uint32_t version;         /* odd while the slot is being reset or handed over */
-    uint32_t used;            /* 1: belongs to a stream */
-    uint32_t stream;          /* thread index */
+    uint32_t version; /* odd while the slot is being reset or handed over */
+    uint32_t used;    /* 1: belongs to a stream */
+    uint32_t stream;  /* thread index */
     uint32_t unused;
     uint64_t base_ordinal;    /* records of this stream in the log before the slot's first */
     uint64_t committed_bytes; /* of the records behind this head */

@@ -164,8 +164,9 @@ class Profile:
     """One capture, decoded and reduced. Tables a tool does not fill are empty.
 
     `totals`: "n_allocations", "n_frees", "total_bytes", "peak_bytes", "leaked_bytes",
-    "largest_bytes", "smallest_bytes", "n_threads", "n_lost" (memory). `size_histogram[k]` = number of
-    allocations whose size has k significant bits (0 .. 64). `warnings`: one line each, for stderr.
+    "largest_bytes", "smallest_bytes", "n_threads", "n_lost" (memory). `size_histogram[k]` = number
+    of allocations whose size has k significant bits (0 .. 64). `warnings`: one line each, for
+    stderr.
     """
 
     path: str

@@ -7,8 +7,8 @@ static void varints_come_back_and_take_the_fewest_bytes(void)
     static const struct {
         uint64_t value;
         size_t n_bytes;
-    } cases[] = {{0, 1}, {127, 1}, {128, 2}, {16383, 2}, {16384, 3}, {UINT32_MAX, 5},
-                 {1ull << 62, 9}, {1ull << 63, 10}, {UINT64_MAX, 10}};
+    } cases[] = {{0, 1},          {127, 1},        {128, 2},         {16383, 2},      {16384, 3},
+                 {UINT32_MAX, 5}, {1ull << 62, 9}, {1ull << 63, 10}, {UINT64_MAX, 10}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         uint8_t bytes[VARINT_MAX_BYTES];
         struct put to = put_over(bytes, sizeof bytes);

@@ -7,8 +7,12 @@ static uint8_t packed[512 << 10];
 
 static size_t pack(const void *payload, size_t n_bytes, struct block_header *header)
 {
-    *header = (struct block_header){.kind = BLOCK_EVENTS, .stream = 3, .n_records = 5,
-                                    .first_ordinal = 7, .first_seq = 11, .last_seq = 13,
+    *header = (struct block_header){.kind = BLOCK_EVENTS,
+                                    .stream = 3,
+                                    .n_records = 5,
+                                    .first_ordinal = 7,
+                                    .first_seq = 11,
+                                    .last_seq = 13,
                                     .mono_ns = 17};
     CHECK(block_workspace_bytes() <= sizeof workspace);
     return block_pack(header, payload, n_bytes, packed, sizeof packed, workspace);

@@ -7,9 +7,14 @@ static uint8_t bytes[4096];
 static void the_file_header_comes_back_and_a_flipped_bit_is_seen(void)
 {
     uint8_t out[FILE_HEADER_BYTES];
-    struct file_header put = {.content = FILE_HAS_LINES, .options = OPTION_NATIVE,
-                              .start_wall_ns = 1, .start_mono_ns = 2, .pid = 3, .ppid = 4,
-                              .python_hexversion = 0x030d00f0, .session_id = "0123456789abcde"};
+    struct file_header put = {.content = FILE_HAS_LINES,
+                              .options = OPTION_NATIVE,
+                              .start_wall_ns = 1,
+                              .start_mono_ns = 2,
+                              .pid = 3,
+                              .ppid = 4,
+                              .python_hexversion = 0x030d00f0,
+                              .session_id = "0123456789abcde"};
     struct file_header got;
     file_header_put(out, &put);
     CHECK_EQ(file_header_get(out, sizeof out, &got), HEADER_OK);

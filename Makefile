@@ -1,0 +1,24 @@
+# Every target does its own set-up; see tools/dev. PYTHON= selects the interpreter: a version
+# (3.12), a path or a command. Each version has its own environment (.venv-3.13, ...).
+PYTHON ?=
+export PYTHON
+run = @sh tools/dev.sh
+
+.PHONY: help demo test test-python lint format check-format clean
+
+help:
+	@echo 'make demo          build, profile two example programs, print where the results are'
+	@echo 'make test          everything: C, sanitizers, Python, JavaScript, browser, lint, types'
+	@echo 'make test-python   the Python and end-to-end tests only (a second interpreter, say)'
+	@echo 'make lint          ruff, mypy, clang-format'
+	@echo 'make format        let ruff and clang-format rewrite the sources'
+	@echo 'make check-format  what make format would change'
+	@echo 'make clean         remove everything that these made'
+	@echo 'PYTHON=3.12 (or a path) selects the interpreter; CI=1 makes warnings of the compiler errors'
+
+demo test test-python lint format check-format:
+	$(run) $@
+
+clean:
+	rm -rf .venv .venv-* build build-* .bench out .mypy_cache .ruff_cache .pytest_cache
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +
