@@ -40,6 +40,7 @@ PY_LAYERS = {
     "render": SHARED | {"model", "views"},
     "cli": SHARED | {"model", "views", "render", "run.launch"},
     "run": SHARED,
+    "run.launch": SHARED | {"run", "_capture"},
     "run.bootstrap": SHARED | {"run", "lines", "memory"},
     "lines": SHARED | {"_lines"},
     "memory": SHARED | {"_capture"},

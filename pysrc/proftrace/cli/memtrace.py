@@ -1,0 +1,72 @@
+"""The command `memtrace`: record every allocation of a program, and report on captures."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable, Mapping, Sequence
+
+from proftrace.cli.options import Parser, TargetParser, add_version
+from proftrace.cli.outcome import run_command
+from proftrace.cli.output import resolve_output
+from proftrace.errors import UsageError
+from proftrace.run.launch import capture_library, check_target, launch
+
+DESCRIPTION = "Record every allocation of a Python program, and report on what was recorded."
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run `memtrace` with `argv` (default: the command line) and return its exit status."""
+    words = list(sys.argv[1:] if argv is None else argv)
+    return run_command("memtrace", lambda: _dispatch(words))
+
+
+def _dispatch(words: list[str]) -> int:
+    if words and words[0] in COMMANDS:
+        return COMMANDS[words[0]](words[1:])
+    parser = Parser("memtrace", description=DESCRIPTION, epilog=_command_list())
+    parser.usage = "memtrace command [options] ..."
+    add_version(parser, "memtrace")
+    if not words:
+        parser.print_usage(sys.stderr)
+        return 2
+    if not words[0].startswith("-"):
+        parser.error(f"there is no command {words[0]!r}; commands: {', '.join(COMMANDS)}")
+    parser.parse_args(words)
+    parser.error("no command given")
+
+
+def _command_list() -> str:
+    """Return the commands for --help, each with the first line of its function's text."""
+    lines = [f"  {name:12}{(run.__doc__ or '').splitlines()[0]}" for name, run in COMMANDS.items()]
+    return "\n".join(["commands (each has --help):", *lines])
+
+
+def run_target(words: list[str]) -> int:
+    """Run a program and record its allocations."""
+    parser = TargetParser("memtrace run", description=run_target.__doc__)
+    add = parser.add_option
+    add("-o", "--output", metavar="FILE", help="capture (default: memtrace-<script>.<pid>.bin)")
+    add("-f", "--force", action="store_true", help="replace the capture if it exists")
+    add("-q", "--quiet", action="store_true", help="say nothing about the capture")
+    add("--native", action="store_true", help="record native stacks too")
+    options, target = parser.parse_target(words)
+    if options.native:
+        raise UsageError("--native: native stacks are not in this version of memtrace")
+    check_target(target)
+    default = f"memtrace-{target.base_name()}.{os.getpid()}.bin"
+    output = resolve_output(options.output or default, replace=options.force)
+    settings = {
+        "output": str(output),
+        "force": options.force,
+        "quiet": options.quiet,
+        "native": options.native,
+    }
+    launch(target, "memtrace", settings, preload=capture_library())
+
+
+COMMANDS: Mapping[str, Callable[[list[str]], int]] = {"run": run_target}
+
+
+if __name__ == "__main__":
+    sys.exit(main())

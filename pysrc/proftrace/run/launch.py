@@ -1,0 +1,216 @@
+"""Start a Python program under a tracer by becoming its interpreter.
+
+`launch` replaces this process (same pid) with the interpreter that runs the target; the only thing
+added is `boot/sitecustomize.py`, which takes itself out of sight again before the first line of
+the program runs. The settings travel in one environment variable, BOOT_VARIABLE, as a Python
+literal (not JSON: reading JSON would import `json` and `re` into the target):
+
+    {"tool": "lprof" | "memtrace", "settings": {...}, "environ": {name: text | None}, "root": path}
+
+`environ` is what the target's environment has to look like again, `root` the folder to import this
+package from when the target's `sys.path` does not have it.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal, NoReturn
+
+from proftrace.errors import ProftraceError, UsageError
+
+BOOT_VARIABLE = "PROFTRACE_BOOT"
+PRELOAD_BEFORE_VARIABLE = "PROFTRACE_PRELOAD_BEFORE"
+BOOT_FOLDER = Path(__file__).resolve().parent / "boot"
+PACKAGE_ROOT = Path(__file__).resolve().parents[2]
+
+type Setting = str | bool | list[str] | None
+type TargetKind = Literal["script", "module", "command"]
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """What to run: a script (also a folder or zip file), a module or the text of a program."""
+
+    kind: TargetKind
+    value: str
+    args: tuple[str, ...] = ()
+
+    def interpreter_args(self) -> list[str]:
+        """Return the arguments that make the interpreter run this target."""
+        if self.kind == "module":
+            return ["-m", self.value, *self.args]
+        if self.kind == "command":
+            return ["-c", self.value, *self.args]
+        # A name that looks like an option needs the mark that ends the interpreter's own options.
+        return [*(["--"] if self.value.startswith("-") else []), self.value, *self.args]
+
+    def program_argv(self) -> list[str]:
+        """Return `sys.argv` as the program is going to see it (for -m: with the module's name)."""
+        return ["-c" if self.kind == "command" else self.value, *self.args]
+
+    def base_name(self) -> str:
+        """Return the text that names output files after this target."""
+        if self.kind == "command":
+            return "command"
+        if self.kind == "module":
+            return self.value
+        return Path(os.path.abspath(self.value)).name
+
+
+@dataclass(frozen=True, slots=True)
+class InterpreterOptions:
+    """Options of the interpreter in front of the program, as this process was given them."""
+
+    flags: tuple[str, ...] = ()
+    ignore_environment: bool = False
+    isolated: bool = False
+    no_site: bool = False
+
+
+_OPTIONS_WITH_VALUE = "WX"
+_LONG_OPTION_WITH_VALUE = "--check-hash-based-pycs"
+
+
+def read_interpreter_options(orig_argv: Sequence[str]) -> InterpreterOptions:
+    """Return the options in `orig_argv` (`sys.orig_argv`) that stand before its program.
+
+    They are read from the command line rather than from `sys.flags`, which does not have all of
+    them (-u, -X pycache_prefix) and cannot tell them from PYTHON* variables, which are inherited.
+    """
+    flags: list[str] = []
+    seen: set[str] = set()
+    tokens = iter(orig_argv[1:])
+    for token in tokens:
+        if token == _LONG_OPTION_WITH_VALUE:
+            flags += [token, next(tokens, "")]
+            continue
+        if not token.startswith("-") or token in ("-", "--"):
+            break
+        if token.startswith("--"):
+            flags.append(token)
+            continue
+        if not _read_cluster(token[1:], tokens, flags, seen):
+            break
+    return InterpreterOptions(
+        flags=tuple(flags),
+        ignore_environment=bool(seen & {"E", "I"}),
+        isolated="I" in seen,
+        no_site="S" in seen,
+    )
+
+
+def _read_cluster(letters: str, rest: Iterator[str], flags: list[str], seen: set[str]) -> bool:
+    """Add the options of one `-abc` word to `flags`; False when it names the program (-m, -c)."""
+    for position, letter in enumerate(letters, 1):
+        if letter in "mc":
+            return False
+        if letter in _OPTIONS_WITH_VALUE:
+            flags += ["-" + letter, letters[position:] or next(rest, "")]
+            return True
+        seen.add(letter)
+        if letter == "I":
+            flags += ["-s", "-P"]
+        elif letter not in "ESx":
+            # -x skips the first line of *our* script and -E is imitated: neither is the target's.
+            flags.append("-" + letter)
+    return True
+
+
+def build_environment(
+    environ: Mapping[str, str],
+    tool: str,
+    settings: Mapping[str, Setting],
+    options: InterpreterOptions,
+    preload: str | None,
+) -> dict[str, str]:
+    """Return the environment of the target's interpreter; the boot code undoes every change."""
+    result = dict(environ)
+    restore: dict[str, str | None] = {"PYTHONPATH": environ.get("PYTHONPATH")}
+    if options.ignore_environment:
+        for name in [name for name in result if name.startswith("PYTHON")]:
+            restore[name] = result.pop(name)
+    boot = str(BOOT_FOLDER)
+    if os.pathsep in boot:
+        raise ProftraceError(f"cannot start from {boot}: PYTHONPATH cannot hold a ':'")
+    result["PYTHONPATH"] = os.pathsep.join(filter(None, [boot, result.get("PYTHONPATH")]))
+    if preload is not None:
+        before = environ.get("LD_PRELOAD")
+        restore["LD_PRELOAD"] = before
+        result["LD_PRELOAD"] = ":".join(filter(None, [preload, before]))
+        if before is not None:
+            result[PRELOAD_BEFORE_VARIABLE] = before
+    boot_data = {
+        "tool": tool,
+        "settings": dict(settings),
+        "environ": restore,
+        "root": str(PACKAGE_ROOT),
+    }
+    result[BOOT_VARIABLE] = ascii(boot_data)
+    return result
+
+
+def launch(
+    target: Target, tool: str, settings: Mapping[str, Setting], preload: str | None = None
+) -> NoReturn:
+    """Become the interpreter that runs `target` under `tool`.
+
+    `settings` gets "program" and "argv" added and is given to the tool's session; `preload` is a
+    library to load before all others. Raises ProftraceError if the interpreter cannot be started.
+    """
+    options = read_interpreter_options(sys.orig_argv)
+    if options.no_site:
+        raise UsageError("cannot run under -S: the tracer starts from the site module")
+    if not sys.executable:
+        raise ProftraceError("cannot find the Python interpreter: sys.executable is empty")
+    argv = target.program_argv()
+    settings = {**settings, "program": argv[0], "argv": argv}
+    environment = build_environment(os.environ, tool, settings, options, preload)
+    command = [sys.executable, *options.flags, *target.interpreter_args()]
+    sys.stdout.flush()
+    sys.stderr.flush()
+    try:
+        os.execve(sys.executable, command, environment)
+    except OSError as error:
+        raise ProftraceError(f"cannot start {sys.executable}: {error.strerror}") from error
+
+
+def check_target(target: Target) -> None:
+    """Raise UsageError if the script of `target` is not there, before anything is written."""
+    if target.kind != "script":
+        return
+    path = target.value
+    try:
+        if not Path(path).is_dir():
+            with open(path, "rb"):
+                pass
+    except OSError as error:
+        raise UsageError(f"cannot read script {path!r}: {error.strerror}") from error
+    except ValueError as error:
+        raise UsageError(f"cannot read script {path!r}: {error}") from error
+
+
+def capture_library() -> str:
+    """Return the path of the library that records allocations when it is preloaded."""
+    from proftrace import _capture
+
+    return _capture.library_path()
+
+
+def report_command(*arguments: str) -> list[str]:
+    """Return a command line that runs `lprof` with `arguments` from anywhere.
+
+    -P keeps modules in the program's current folder from standing in for ours, and the folder of
+    this package is appended, since the program may have changed PYTHONPATH by then.
+    """
+    code = (
+        f"import sys; sys.path.append({str(PACKAGE_ROOT)!a}); "
+        "from proftrace.cli.lprof import main; sys.exit(main())"
+    )
+    flags = ["-I"] if sys.flags.isolated else ["-P"]
+    if sys.flags.utf8_mode:
+        flags += ["-X", "utf8"]
+    return [sys.executable, *flags, "-c", code, *arguments]
