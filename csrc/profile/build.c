@@ -1,0 +1,60 @@
+/* build.c - see build.h. */
+#include "profile/build.h"
+
+#include "profile/merge.h"
+
+static int apply_events(struct built_profile *profile, struct merge *merge)
+{
+    struct event event;
+    uint32_t stream;
+    while (merge_next(merge, &event, &stream)) {
+        uint32_t thread = profile->log.streams.items[stream].thread_row;
+        uint32_t stack = stacks_row_of_node(&profile->stacks, event.node);
+        enum apply_verdict verdict =
+            history_apply(&profile->history, &event, stream, thread, stack);
+        if (verdict == APPLY_NO_MEMORY)
+            return -1;
+        if (verdict == APPLY_MALFORMED) {
+            profile->events_damaged = true;
+            return 0;
+        }
+        profile->n_events++;
+    }
+    profile->events_damaged = merge->damaged;
+    return merge->no_memory ? -1 : 0;
+}
+
+static int reduce_events(struct built_profile *profile)
+{
+    struct merge merge;
+    int failed = merge_init(&merge, &profile->log);
+    if (failed == 0)
+        failed = apply_events(profile, &merge);
+    merge_release(&merge);
+    history_finish(&profile->history);
+    return failed;
+}
+
+int profile_build(struct built_profile *profile, const char *path, struct read_error *error)
+{
+    *profile = (struct built_profile){0};
+    if (log_reader_open(&profile->log, path, error) != 0)
+        return -1;
+    if (profile->log.ending != LOG_ENDED && log_reader_add_ring(&profile->log, path, error) != 0)
+        return -1;
+    if (stacks_build(&profile->stacks, &profile->log.dict) != 0 || reduce_events(profile) != 0 ||
+        line_results_build(&profile->results, &profile->stacks, &profile->log.dict) != 0)
+        return read_fail_memory(error);
+    profile->n_lost = profile->history.n_lost;
+    if (profile->log.end.n_lost > profile->n_lost)
+        profile->n_lost = profile->log.end.n_lost;
+    return 0;
+}
+
+void profile_release(struct built_profile *profile)
+{
+    line_results_release(&profile->results);
+    history_release(&profile->history);
+    stacks_release(&profile->stacks);
+    log_reader_release(&profile->log);
+}

@@ -1,0 +1,31 @@
+/*
+ * build.h - a log file as the tables of a report: the whole reading side in one call.
+ *
+ * One pass over the events with memory for what is live, one entry a site, and one block a stream.
+ * Peak and totals cover the whole log; leaks are what is live at the end-of-script mark, or at the
+ * end of a log without one.
+ */
+#ifndef PROFTRACE_PROFILE_BUILD_H
+#define PROFTRACE_PROFILE_BUILD_H
+
+#include "profile/history.h"
+#include "profile/line_results.h"
+#include "profile/log_reader.h"
+#include "profile/stacks.h"
+
+struct built_profile {
+    struct log_reader log;
+    struct stacks stacks;
+    struct history history;
+    struct line_results results;
+    bool events_damaged; /* a block passed its checksum and still made no sense */
+    uint64_t n_events;   /* applied */
+    uint64_t n_lost;     /* events that were never recorded, as the log itself says */
+};
+
+/* -1 with the reason in *error. Release it in both cases. */
+NODISCARD int profile_build(struct built_profile *profile, const char *path,
+                            struct read_error *error);
+void profile_release(struct built_profile *profile);
+
+#endif

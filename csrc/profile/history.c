@@ -1,0 +1,225 @@
+/* history.c - see history.h. */
+#include "profile/history.h"
+
+#define PAGE_BYTES 4096u /* a munmap of a larger page says so itself: its length is rounded up */
+#define LARGEST_SIZE ((uint64_t)1 << 57) /* the address space of five-level page tables */
+#define KIND_BITS 4                      /* allocation kinds are below 16 */
+
+/* ---- sites --------------------------------------------------------------------------------- */
+
+/* The row of a site, added when it is new, plus 1; 0 = no memory left. */
+static uint32_t site_row(struct history *history, uint32_t stack, uint32_t thread,
+                         uint8_t allocator)
+{
+    uint64_t key = (uint64_t)stack << 32 | (uint64_t)thread << KIND_BITS | allocator;
+    uint32_t row = table_get(&history->site_rows, key);
+    struct site *site;
+    size_t n;
+    if (likely(row != 0))
+        return row;
+    site = vec_add(&history->sites);
+    if (site == NULL)
+        return 0;
+    n = history->sites.n;
+    *site = (struct site){.stack = stack, .thread = thread, .allocator = allocator};
+    if (table_put(&history->site_rows, key, (uint32_t)n) != 0)
+        return 0;
+#define GROW(name)                                    \
+    if (reduce_##name##_grow(&history->name, n) != 0) \
+        return 0;
+    REDUCERS(GROW)
+#undef GROW
+    return (uint32_t)n;
+}
+
+static void tell(struct history *history, const struct change *change)
+{
+    struct site *site = &history->sites.items[change->site];
+#define CHANGE(name) reduce_##name##_change(&history->name, site, change);
+    REDUCERS(CHANGE)
+#undef CHANGE
+    site->bytes += change->bytes;
+    site->blocks += change->blocks;
+}
+
+static void tell_gone(struct history *history, uint32_t entry, uint64_t bytes, bool block)
+{
+    tell(history,
+         &(struct change){.site = entry - 1, .bytes = -(int64_t)bytes, .blocks = block ? -1 : 0});
+}
+
+static void tell_back(struct history *history, uint32_t entry, uint64_t bytes, bool block)
+{
+    tell(history,
+         &(struct change){.site = entry - 1, .bytes = (int64_t)bytes, .blocks = block ? 1 : 0});
+}
+
+/* ---- mappings ------------------------------------------------------------------------------ */
+
+static uint64_t page_end(uint64_t address, uint64_t size)
+{
+    uint64_t end = address + size;
+    if (end < address || end > UINT64_MAX - PAGE_BYTES)
+        return UINT64_MAX;
+    return (end + PAGE_BYTES - 1) & ~(uint64_t)(PAGE_BYTES - 1);
+}
+
+/* Unmaps, and appends what went to *taken. */
+static int unmap(struct history *history, uint64_t address, uint64_t size,
+                 struct taken_ranges *taken)
+{
+    size_t n_before = taken->n;
+    if (ranges_take(&history->ranges, address, page_end(address, size), taken) != 0)
+        return -1;
+    for (size_t i = n_before; i < taken->n; i++) {
+        const struct taken_range *piece = &taken->items[i];
+        tell_gone(history, piece->range.entry, piece->range.end - piece->range.start, piece->last);
+    }
+    return 0;
+}
+
+/* A new mapping takes the place of whatever was there (MAP_FIXED, or a munmap that we missed). */
+static int clear_range(struct history *history, uint64_t address, uint64_t size)
+{
+    struct taken_ranges replaced = {0};
+    int failed = unmap(history, address, size, &replaced);
+    vec_release(&replaced);
+    return failed;
+}
+
+/* ---- events -------------------------------------------------------------------------------- */
+
+static int allocate(struct history *history, const struct event *event, uint32_t entry)
+{
+    struct live_block block = {event->address, event->size, entry};
+    struct live_block replaced;
+    if (event->kind == EVENT_MMAP && event->size != 0 &&
+        event->address <= UINT64_MAX - event->size) {
+        if (clear_range(history, event->address, event->size) != 0 ||
+            ranges_add(&history->ranges, event->address, event->address + event->size, entry) != 0)
+            return -1;
+    } else {
+        if (live_map_put(&history->live, &block, &replaced) != 0)
+            return -1;
+        if (replaced.entry != 0)
+            tell_gone(history, replaced.entry, replaced.size, true);
+    }
+    tell(history,
+         &(struct change){
+             .site = entry - 1, .allocation = true, .bytes = (int64_t)event->size, .blocks = 1});
+    return 0;
+}
+
+static struct undo *undo_of(struct history *history, uint32_t stream)
+{
+    if (vec_reserve(&history->undos, stream + 1ul) != 0)
+        return NULL;
+    if (history->undos.n <= stream)
+        history->undos.n = stream + 1ul;
+    return &history->undos.items[stream];
+}
+
+static int release(struct history *history, const struct event *event, uint32_t stream)
+{
+    struct undo *undo = undo_of(history, stream);
+    if (undo == NULL)
+        return -1;
+    undo->address = event->address;
+    undo->pieces.n = 0;
+    undo->block.entry = 0;
+    if (event->kind == EVENT_MUNMAP) {
+        undo->valid = true;
+        return unmap(history, event->address, event->size, &undo->pieces);
+    }
+    undo->valid = live_map_take(&history->live, event->address, &undo->block);
+    if (undo->valid)
+        tell_gone(history, undo->block.entry, undo->block.size, true);
+    return 0;
+}
+
+static int put_pieces_back(struct history *history, const struct taken_ranges *pieces)
+{
+    for (size_t i = 0; i < pieces->n; i++) {
+        const struct range *range = &pieces->items[i].range;
+        bool block = history->ranges.n_pieces.items[range->mapping] == 0;
+        uint64_t n_bytes = range->end - range->start;
+        if (clear_range(history, range->start, n_bytes) != 0 ||
+            ranges_put_back(&history->ranges, range) != 0)
+            return -1;
+        tell_back(history, range->entry, n_bytes, block);
+    }
+    return 0;
+}
+
+/* The stream's last free did not happen: what it took is live again. */
+static int take_back(struct history *history, const struct event *event, uint32_t stream)
+{
+    struct undo *undo = undo_of(history, stream);
+    struct live_block replaced;
+    if (undo == NULL)
+        return -1;
+    if (!undo->valid || undo->address != event->address)
+        return 0;
+    undo->valid = false;
+    if (undo->block.entry == 0)
+        return put_pieces_back(history, &undo->pieces);
+    if (live_map_put(&history->live, &undo->block, &replaced) != 0)
+        return -1;
+    if (replaced.entry != 0)
+        tell_gone(history, replaced.entry, replaced.size, true);
+    tell_back(history, undo->block.entry, undo->block.size, true);
+    return 0;
+}
+
+static void apply_mark(struct history *history, const struct event *event)
+{
+    if (event->address == MARK_LOST)
+        history->n_lost += event->size;
+    if (event->address != MARK_END_OF_SCRIPT)
+        return;
+#define MARK(name) reduce_##name##_mark(&history->name, history->sites.items, history->sites.n);
+    REDUCERS(MARK)
+#undef MARK
+}
+
+enum apply_verdict history_apply(struct history *history, const struct event *event,
+                                 uint32_t stream, uint32_t thread, uint32_t stack)
+{
+    int failed = 0;
+    history->n_events++;
+    if (event_is_allocation(event->kind)) {
+        uint32_t entry;
+        if (event->size > LARGEST_SIZE)
+            return APPLY_MALFORMED;
+        entry = site_row(history, stack, thread, event->kind);
+        failed = entry == 0 ? -1 : allocate(history, event, entry);
+    } else if (event->kind == EVENT_UNFREE) {
+        failed = take_back(history, event, stream);
+    } else if (event->kind == EVENT_MARK) {
+        apply_mark(history, event);
+    } else {
+        failed = release(history, event, stream);
+    }
+    return failed == 0 ? APPLY_OK : APPLY_NO_MEMORY;
+}
+
+void history_finish(struct history *history)
+{
+#define FINISH(name) reduce_##name##_finish(&history->name, history->sites.items, history->sites.n);
+    REDUCERS(FINISH)
+#undef FINISH
+}
+
+void history_release(struct history *history)
+{
+    for (size_t i = 0; i < history->undos.n; i++)
+        vec_release(&history->undos.items[i].pieces);
+    vec_release(&history->undos);
+    vec_release(&history->sites);
+    table_release(&history->site_rows);
+    live_map_release(&history->live);
+    ranges_release(&history->ranges);
+#define RELEASE(name) reduce_##name##_release(&history->name);
+    REDUCERS(RELEASE)
+#undef RELEASE
+}

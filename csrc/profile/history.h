@@ -1,0 +1,49 @@
+/*
+ * history.h - applies events in order: keeps what is live, and tells the reducers every change.
+ *
+ * Logs are taken as they are: an allocation at a live address means that its free was not seen, a
+ * free of an unknown address that its allocation was not, and neither is an error.
+ */
+#ifndef PROFTRACE_PROFILE_HISTORY_H
+#define PROFTRACE_PROFILE_HISTORY_H
+
+#include "base/table.h"
+#include "format/record.h"
+#include "profile/live_map.h"
+#include "profile/ranges.h"
+#include "profile/reduce.h"
+
+/* What a stream freed last, in case that it did not happen. */
+struct undo {
+    uint64_t address;
+    struct live_block block; /* entry 0 = it was a munmap */
+    struct taken_ranges pieces;
+    bool valid;
+};
+
+struct history {
+    VEC(struct site) sites;
+    struct table site_rows; /* stack, thread and allocator -> row of sites, plus 1 */
+    struct live_map live;
+    struct ranges ranges;
+    VEC(struct undo) undos; /* by row of the stream */
+    struct reduce_totals totals;
+    struct reduce_peak peak;
+    struct reduce_leaks leaks;
+    uint64_t n_lost; /* as the marks say */
+    uint64_t n_events;
+};
+
+enum apply_verdict { APPLY_OK, APPLY_MALFORMED, APPLY_NO_MEMORY };
+
+/*
+ * `stack` is the row of the event's node; stream and thread are the rows of who did it. MALFORMED:
+ * a size that no allocation can have.
+ */
+NODISCARD enum apply_verdict history_apply(struct history *history, const struct event *event,
+                                           uint32_t stream, uint32_t thread, uint32_t stack);
+/* Completes the reducers' columns. */
+void history_finish(struct history *history);
+void history_release(struct history *history);
+
+#endif

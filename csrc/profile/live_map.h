@@ -1,0 +1,36 @@
+/*
+ * live_map.h - blocks that are allocated now: address -> size and entry. Open addressing; removal
+ * shifts the run back, so there are no tombstones.
+ */
+#ifndef PROFTRACE_PROFILE_LIVE_MAP_H
+#define PROFTRACE_PROFILE_LIVE_MAP_H
+
+#include "base/compiler.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct live_block {
+    uint64_t address;
+    uint64_t size;
+    uint32_t entry; /* row of the tally, plus 1; 0 = a free slot */
+};
+
+struct live_map {
+    struct live_block *slots; /* owned; n_slots of them, a power of two or 0 */
+    size_t n_slots;
+    size_t n_used;
+};
+
+/*
+ * Adds a block. If there is one at this address already (its free was not seen), *replaced gets it,
+ * else replaced->entry is 0. -1 when there is no memory left.
+ */
+NODISCARD int live_map_put(struct live_map *map, const struct live_block *block,
+                           struct live_block *replaced);
+/* Takes the block at an address out; false when there is none. */
+NODISCARD bool live_map_take(struct live_map *map, uint64_t address, struct live_block *taken);
+void live_map_release(struct live_map *map);
+
+#endif

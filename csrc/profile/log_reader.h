@@ -1,0 +1,80 @@
+/*
+ * log_reader.h - a log file, mapped and checked: header, tables, an index of its EVENTS blocks, and
+ * the tail that a killed process left in its ring.
+ *
+ * Sizes are believed only after limits and checksums hold. A damaged or cut block ends the log:
+ * what stands before it is read.
+ */
+#ifndef PROFTRACE_PROFILE_LOG_READER_H
+#define PROFTRACE_PROFILE_LOG_READER_H
+
+#include "format/block.h"
+#include "format/record.h"
+#include "profile/dictionary.h"
+#include "profile/read_error.h"
+#include "profile/vec.h"
+
+/* An EVENTS block that is not decoded yet. */
+struct event_block {
+    size_t at;       /* offset in the file */
+    uint32_t next;   /* the stream's next block, index + 1; 0 = none */
+    uint32_t n_skip; /* records at its start that an earlier block has already */
+    struct block_header header;
+};
+
+/* The events of one thread: its blocks in the file, then what its ring slot holds. */
+struct stream {
+    uint32_t index;       /* thread index */
+    uint32_t thread_row;  /* in dictionary.threads */
+    uint32_t first_block; /* index + 1 into blocks; 0 = none */
+    uint32_t last_block;
+    uint64_t n_covered;  /* ordinal behind its last block */
+    const uint8_t *tail; /* raw events, borrowed from the ring's mapping; may be unaligned */
+    size_t tail_words;
+    uint64_t tail_skip; /* records at its start that the blocks have already */
+};
+
+enum log_ending {
+    LOG_ENDED,   /* there is an END block */
+    LOG_OPEN,    /* good blocks to the last byte, but no END block */
+    LOG_CUT,     /* the last block is cut */
+    LOG_DAMAGED, /* a block is not what it was; see damaged_at */
+};
+
+struct log_reader {
+    const uint8_t *bytes; /* mapped, owned */
+    size_t n_bytes;
+    struct file_header header;
+    struct dictionary dict;
+    VEC(struct event_block) blocks;
+    VEC(struct stream) streams;
+    struct table stream_rows; /* thread index -> row of `streams`, plus 1 */
+    enum log_ending ending;
+    size_t damaged_at;     /* offset of the first block that could not be used */
+    struct rec_end end;    /* LOG_ENDED */
+    uint64_t last_mono_ns; /* when the last block was closed */
+    uint64_t n_missing;    /* events that the ordinals say once were there */
+    const uint8_t *ring;   /* mapped, owned; NULL = no ring of this session */
+    size_t ring_bytes;
+};
+
+/* Opens, checks and indexes; -1 with the reason in *error. Release it in both cases. */
+NODISCARD int log_reader_open(struct log_reader *log, const char *path, struct read_error *error);
+void log_reader_release(struct log_reader *log);
+
+/* The stream of a thread index, added when it is new; NULL when there is no memory left. */
+NODISCARD struct stream *log_reader_stream(struct log_reader *log, uint32_t index);
+
+/*
+ * Appends what `<path>.ring` holds and the log does not. No ring, or one of another session, is no
+ * error: log->ring then stays NULL.
+ */
+NODISCARD int log_reader_add_ring(struct log_reader *log, const char *path,
+                                  struct read_error *error);
+
+/* Maps a regular file read-only; *n_bytes = 0 and NULL for an empty one. -1 sets *error. */
+NODISCARD int map_file(const char *path, const uint8_t **bytes, size_t *n_bytes,
+                       struct read_error *error);
+void unmap_file(const uint8_t *bytes, size_t n_bytes);
+
+#endif

@@ -1,0 +1,213 @@
+/* merge.c - see merge.h. */
+#include "profile/merge.h"
+
+enum step { STEP_EVENT, STEP_DONE, STEP_FAILED };
+
+/* ---- the heap ------------------------------------------------------------------------------ */
+
+static bool cursor_is_before(const struct cursor *a, const struct cursor *b)
+{
+    return a->key != b->key ? a->key < b->key : a->row < b->row;
+}
+
+/* The item at `at` may be too great for its place: moves it down. */
+static void heap_sift_down(struct merge *merge, size_t at)
+{
+    struct cursor **heap = merge->heap.items;
+    size_t n = merge->heap.n;
+    struct cursor *moving = n == 0 ? NULL : heap[at];
+    for (;;) {
+        size_t child = 2 * at + 1;
+        if (child >= n)
+            break;
+        if (child + 1 < n && cursor_is_before(heap[child + 1], heap[child]))
+            child++;
+        if (!cursor_is_before(heap[child], moving))
+            break;
+        heap[at] = heap[child];
+        at = child;
+    }
+    if (n != 0)
+        heap[at] = moving;
+}
+
+/* ---- one stream ---------------------------------------------------------------------------- */
+
+static void cursor_close_block(struct cursor *cursor)
+{
+    free(cursor->payload);
+    cursor->payload = NULL;
+}
+
+/* Decodes the next event of the open block. */
+static bool cursor_decode(struct cursor *cursor)
+{
+    if (cursor->n_left == 0 || !event_get(&cursor->from, &cursor->coder, &cursor->event))
+        return false;
+    cursor->n_left--;
+    return true;
+}
+
+static enum step cursor_open_block(struct merge *merge, struct cursor *cursor)
+{
+    const struct event_block *block = &merge->log->blocks.items[cursor->next_block - 1];
+    cursor->next_block = block->next;
+    cursor->payload = malloc(block->header.raw_bytes + 1ul);
+    if (cursor->payload == NULL) {
+        merge->no_memory = true;
+        return STEP_FAILED;
+    }
+    cursor->from = get_over(cursor->payload, block->header.raw_bytes);
+    cursor->coder = EVENT_CODER_START(block->header.first_seq);
+    cursor->n_left = block->header.n_records;
+    if (block_unpack(merge->log->bytes + block->at, &block->header, cursor->payload) != 0) {
+        merge->damaged = true;
+        return STEP_FAILED;
+    }
+    for (uint32_t skipped = 0; skipped < block->n_skip; skipped++) {
+        if (!cursor_decode(cursor)) {
+            merge->damaged = true;
+            return STEP_FAILED;
+        }
+    }
+    return STEP_EVENT;
+}
+
+/* The next raw event of the ring's tail. */
+static bool cursor_decode_tail(struct cursor *cursor, struct event *event)
+{
+    uint64_t words[RAW_EVENT_MAX_WORDS];
+    size_t n = cursor->stream->tail_words - cursor->tail_at;
+    unsigned taken;
+    if (n > RAW_EVENT_MAX_WORDS)
+        n = RAW_EVENT_MAX_WORDS;
+    if (n == 0)
+        return false;
+    memcpy(words, cursor->stream->tail + cursor->tail_at * 8, n * 8);
+    taken = raw_event_get(words, n, event);
+    if (taken == 0)
+        return false; /* not a whole event: what was not committed */
+    cursor->tail_at += taken;
+    return true;
+}
+
+/* A seq-less event counts as its stream's last seq; within a stream order never changes. */
+static void cursor_set_event(struct cursor *cursor)
+{
+    cursor->has_event = true;
+    if (cursor->event.seq > cursor->key)
+        cursor->key = cursor->event.seq;
+}
+
+/* Makes the next event ready. */
+static enum step cursor_advance(struct merge *merge, struct cursor *cursor)
+{
+    cursor->has_event = false;
+    for (;;) {
+        if (cursor->payload == NULL) {
+            if (cursor->next_block == 0)
+                break;
+            if (cursor_open_block(merge, cursor) == STEP_FAILED)
+                return STEP_FAILED;
+        }
+        if (cursor_decode(cursor)) {
+            cursor_set_event(cursor);
+            return STEP_EVENT;
+        }
+        if (cursor->n_left != 0 || cursor->from.bad || get_left(&cursor->from) != 0) {
+            merge->damaged = true; /* the payload and its record count disagree */
+            return STEP_FAILED;
+        }
+        cursor_close_block(cursor);
+        if (cursor->next_block != 0) {
+            /* Not decoded before its turn: with thousands of threads only a few blocks are open. */
+            uint64_t first_seq = merge->log->blocks.items[cursor->next_block - 1].header.first_seq;
+            if (first_seq > cursor->key) {
+                cursor->key = first_seq;
+                return STEP_EVENT;
+            }
+        }
+    }
+    if (!cursor_decode_tail(cursor, &cursor->event))
+        return STEP_DONE;
+    cursor_set_event(cursor);
+    return STEP_EVENT;
+}
+
+static void skip_covered_tail(struct cursor *cursor)
+{
+    struct event ignored;
+    for (uint64_t i = 0; i < cursor->stream->tail_skip; i++) {
+        if (!cursor_decode_tail(cursor, &ignored))
+            return;
+    }
+}
+
+/* A lower bound of the first event's seq, without decoding. */
+static void cursor_start(struct merge *merge, struct cursor *cursor, uint32_t row)
+{
+    cursor->row = row;
+    cursor->stream = &merge->log->streams.items[row];
+    cursor->next_block = cursor->stream->first_block;
+    if (cursor->next_block != 0)
+        cursor->key = merge->log->blocks.items[cursor->next_block - 1].header.first_seq;
+    skip_covered_tail(cursor);
+}
+
+/* ---- the merge ----------------------------------------------------------------------------- */
+
+int merge_init(struct merge *merge, struct log_reader *log)
+{
+    size_t n_streams = log->streams.n;
+    *merge = (struct merge){.log = log};
+    if (vec_reserve(&merge->cursors, n_streams) != 0 || vec_reserve(&merge->heap, n_streams) != 0)
+        return -1;
+    for (size_t row = 0; row < n_streams; row++) {
+        struct cursor *cursor = vec_add(&merge->cursors);
+        cursor_start(merge, cursor, (uint32_t)row);
+        merge->heap.items[merge->heap.n++] = cursor;
+    }
+    for (size_t at = n_streams / 2; at-- > 0;)
+        heap_sift_down(merge, at);
+    return 0;
+}
+
+void merge_release(struct merge *merge)
+{
+    for (size_t i = 0; i < merge->cursors.n; i++)
+        cursor_close_block(&merge->cursors.items[i]);
+    vec_release(&merge->cursors);
+    vec_release(&merge->heap);
+}
+
+/* Brings the first cursor of the heap to its next event and to its new place. */
+static bool advance_first(struct merge *merge)
+{
+    enum step step = cursor_advance(merge, merge->heap.items[0]);
+    if (step == STEP_FAILED)
+        return false;
+    if (step == STEP_DONE)
+        merge->heap.items[0] = merge->heap.items[--merge->heap.n];
+    heap_sift_down(merge, 0);
+    return true;
+}
+
+bool merge_next(struct merge *merge, struct event *event, uint32_t *stream_row)
+{
+    struct cursor *first;
+    do {
+        if (merge->heap.n == 0)
+            return false;
+        first = merge->heap.items[0];
+        if (first->has_event)
+            break;
+        if (!advance_first(merge))
+            return false;
+    } while (true);
+    *event = first->event;
+    *stream_row = first->row;
+    if (advance_first(merge))
+        return true;
+    merge->heap.n = 0; /* this event is still good; nothing behind it is */
+    return true;
+}

@@ -1,0 +1,90 @@
+/*
+ * reduce.h - what is asked of the history of allocations. Each question is one reducer: a struct,
+ * four functions and a row in REDUCERS; it is told every change and keeps what it needs a site.
+ *
+ * A site is a (Python stack, thread, allocator). The history keeps what is live at each; a reducer
+ * sees a site as it is *before* the change.
+ */
+#ifndef PROFTRACE_PROFILE_REDUCE_H
+#define PROFTRACE_PROFILE_REDUCE_H
+
+#include "profile/vec.h"
+
+#include <stdbool.h>
+
+struct site {
+    uint32_t stack;    /* row of the stack table */
+    uint32_t thread;   /* row of the thread table: who allocated */
+    uint8_t allocator; /* enum event_kind */
+    int64_t bytes;     /* live now */
+    int64_t blocks;
+};
+
+struct change {
+    uint32_t site;
+    bool allocation; /* a new block; false: a free, a cut of a mapping, a free taken back */
+    int64_t bytes;   /* added (negative: gone) */
+    int64_t blocks;
+};
+
+struct amount {
+    int64_t bytes;
+    int64_t blocks;
+};
+
+#define SIZE_CLASSES 65 /* number of significant bits: 0 .. 64 */
+
+/* Everything ever allocated. */
+struct reduce_totals {
+    VEC(struct amount) sites;
+    int64_t bytes;
+    int64_t n_allocations;
+    int64_t n_frees; /* blocks that went */
+    int64_t largest; /* of one allocation */
+    int64_t smallest;
+    int64_t sizes[SIZE_CLASSES];
+};
+
+/* A site at the highest moment so far; current only if `seen` is the number of that moment. */
+struct peak_site {
+    struct amount at_peak;
+    uint64_t seen;
+};
+
+/*
+ * What is live at the highest moment of the whole log: exact, in constant time a change. Moments
+ * are numbered; a site is copied only when it changes for the first time after the latest of them.
+ */
+struct reduce_peak {
+    VEC(struct peak_site) sites;
+    struct amount live;
+    struct amount highest;
+    uint64_t moment;
+};
+
+/* What is live at the cut-off: the last end-of-script mark, or the end of the log. */
+struct reduce_leaks {
+    VEC(struct amount) sites;
+    bool marked;
+};
+
+#define REDUCERS(X) \
+    X(totals)       \
+    X(peak)         \
+    X(leaks)
+
+/*
+ * grow: there are n sites now (-1: no memory left). change: one event. mark: the end-of-script
+ * mark. finish: the log is at its end; the columns are complete afterwards, one row a site.
+ */
+#define DECLARE_REDUCER(name)                                                                    \
+    NODISCARD int reduce_##name##_grow(struct reduce_##name *self, size_t n_sites);              \
+    void reduce_##name##_change(struct reduce_##name *self, const struct site *before,           \
+                                const struct change *change);                                    \
+    void reduce_##name##_mark(struct reduce_##name *self, const struct site *sites, size_t n);   \
+    void reduce_##name##_finish(struct reduce_##name *self, const struct site *sites, size_t n); \
+    void reduce_##name##_release(struct reduce_##name *self);
+REDUCERS(DECLARE_REDUCER)
+#undef DECLARE_REDUCER
+
+#endif

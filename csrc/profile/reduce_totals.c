@@ -1,0 +1,50 @@
+/* reduce_totals.c - everything ever allocated; see reduce.h. */
+#include "profile/reduce.h"
+
+int reduce_totals_grow(struct reduce_totals *self, size_t n_sites)
+{
+    if (vec_reserve(&self->sites, n_sites) != 0)
+        return -1;
+    self->sites.n = n_sites;
+    return 0;
+}
+
+static unsigned significant_bits(uint64_t value)
+{
+    return value == 0 ? 0 : 64 - (unsigned)__builtin_clzll(value);
+}
+
+void reduce_totals_change(struct reduce_totals *self, const struct site *before,
+                          const struct change *change)
+{
+    struct amount *site = &self->sites.items[change->site];
+    (void)before;
+    if (!change->allocation) {
+        self->n_frees -= change->blocks;
+        return;
+    }
+    site->bytes += change->bytes;
+    site->blocks++;
+    self->bytes += change->bytes;
+    self->sizes[significant_bits((uint64_t)change->bytes)]++;
+    if (self->n_allocations == 0 || change->bytes < self->smallest)
+        self->smallest = change->bytes;
+    if (change->bytes > self->largest)
+        self->largest = change->bytes;
+    self->n_allocations++;
+}
+
+void reduce_totals_mark(struct reduce_totals *self, const struct site *sites, size_t n)
+{
+    (void)self, (void)sites, (void)n;
+}
+
+void reduce_totals_finish(struct reduce_totals *self, const struct site *sites, size_t n)
+{
+    (void)self, (void)sites, (void)n;
+}
+
+void reduce_totals_release(struct reduce_totals *self)
+{
+    vec_release(&self->sites);
+}

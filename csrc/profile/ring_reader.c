@@ -1,0 +1,103 @@
+/* ring_reader.c - what a killed process had recorded but not written: see format/ring.h. */
+#include "profile/log_reader.h"
+
+#include "format/ring.h"
+
+/* The file may belong to a process that still runs: every field is read once, then judged. */
+static struct ring_slot slot_at(const struct log_reader *log, size_t at)
+{
+    struct ring_slot slot;
+    memcpy(&slot, log->ring + at, sizeof slot);
+    return slot;
+}
+
+static bool slot_is_readable(const struct ring_slot *slot, uint64_t slot_bytes)
+{
+    return slot->version % 2 == 0 && slot->committed_bytes != 0 &&
+           slot->committed_bytes <= slot_bytes - RING_SLOT_HEAD_BYTES;
+}
+
+/* The layout is believed only if it fits into the file. */
+static bool layout_is_credible(const struct ring_header *header, size_t n_bytes)
+{
+    uint64_t left = n_bytes - RING_HEADER_BYTES;
+    if (header->dict_bytes < RING_SLOT_HEAD_BYTES || header->dict_bytes > left ||
+        header->slot_bytes < RING_SLOT_HEAD_BYTES || header->slot_bytes % 8 != 0)
+        return false;
+    return header->n_slots <= (left - header->dict_bytes) / header->slot_bytes;
+}
+
+static int add_dictionary_slot(struct log_reader *log, const struct ring_header *header)
+{
+    struct ring_slot slot = slot_at(log, RING_HEADER_BYTES);
+    uint8_t *copy;
+    if (!slot_is_readable(&slot, header->dict_bytes))
+        return 0;
+    copy = malloc(slot.committed_bytes);
+    if (copy == NULL)
+        return -1;
+    memcpy(copy, log->ring + RING_HEADER_BYTES + RING_SLOT_HEAD_BYTES, slot.committed_bytes);
+    /* A malformed record costs what follows it; nodes without a definition show as unknown. */
+    return dictionary_take(&log->dict, copy, slot.committed_bytes) == TAKE_NO_MEMORY ? -1 : 0;
+}
+
+/* A stream has one slot at a time; a gap before it means that the log has lost blocks of it. */
+static int add_event_slot(struct log_reader *log, size_t at, uint64_t slot_bytes)
+{
+    struct ring_slot slot = slot_at(log, at);
+    struct stream *stream;
+    if (slot.used != 1 || !slot_is_readable(&slot, slot_bytes))
+        return 0;
+    stream = log_reader_stream(log, slot.stream);
+    if (stream == NULL)
+        return -1;
+    if (stream->tail != NULL || slot.base_ordinal > stream->n_covered) {
+        log->n_missing += stream->tail == NULL ? slot.base_ordinal - stream->n_covered : 0;
+        return 0;
+    }
+    stream->tail = log->ring + at + RING_SLOT_HEAD_BYTES;
+    stream->tail_words = slot.committed_bytes / 8;
+    stream->tail_skip = stream->n_covered - slot.base_ordinal;
+    return 0;
+}
+
+static int add_slots(struct log_reader *log, const struct ring_header *header,
+                     struct read_error *error)
+{
+    if (add_dictionary_slot(log, header) != 0)
+        return read_fail_memory(error);
+    for (uint32_t i = 0; i < header->n_slots; i++) {
+        size_t at = RING_HEADER_BYTES + header->dict_bytes + i * header->slot_bytes;
+        if (add_event_slot(log, at, header->slot_bytes) != 0)
+            return read_fail_memory(error);
+    }
+    return 0;
+}
+
+int log_reader_add_ring(struct log_reader *log, const char *path, struct read_error *error)
+{
+    struct read_error ignored;
+    struct ring_header header;
+    const uint8_t *bytes;
+    size_t n_bytes;
+    char *ring_path = malloc(strlen(path) + sizeof ".ring");
+    if (ring_path == NULL)
+        return read_fail_memory(error);
+    strcpy(ring_path, path);
+    strcat(ring_path, ".ring");
+    if (map_file(ring_path, &bytes, &n_bytes, &ignored) != 0)
+        bytes = NULL;
+    free(ring_path);
+    if (bytes == NULL)
+        return 0;
+    if (n_bytes < RING_HEADER_BYTES || (memcpy(&header, bytes, sizeof header), false) ||
+        memcmp(header.magic, RING_MAGIC, sizeof header.magic) != 0 ||
+        memcmp(header.session_id, log->header.session_id, SESSION_ID_BYTES) != 0 ||
+        !layout_is_credible(&header, n_bytes)) {
+        unmap_file(bytes, n_bytes);
+        return 0;
+    }
+    log->ring = bytes;
+    log->ring_bytes = n_bytes;
+    return add_slots(log, &header, error);
+}

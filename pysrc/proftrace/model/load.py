@@ -1,0 +1,184 @@
+"""Reads a log file into a profile: the only importer of `_reader`."""
+
+from __future__ import annotations
+
+import os
+from array import array
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Any
+
+from proftrace import _reader
+from proftrace.errors import CaptureFileError
+from proftrace.model.profile import (
+    LINE_METRICS,
+    MEMORY_METRICS,
+    CallTable,
+    Column,
+    FrameTable,
+    FunctionTable,
+    LineTable,
+    Profile,
+    SampleTable,
+    Source,
+    StackTable,
+    ThreadTable,
+)
+from proftrace.units import format_count, printable
+
+HAS_MEMORY = 1  # content flags of the file header
+HAS_LINES = 2
+_NO_PYTHON_STACKS = 8  # option flag
+_END_WRITE_FAILED = 1  # reasons of an END block
+_END_EXEC = 2
+
+type _Log = dict[str, Any]
+type _Bytes = Mapping[str, bytes]
+
+
+def load_profile(path: str) -> Profile:
+    """Return the profile in a capture file; what is wrong but readable is in its `warnings`.
+
+    The peak and the totals cover the whole log, interpreter finalisation included. Leaks are what
+    was live when the script had ended, or at the end of a log that has no such mark.
+    Raise `CaptureFileError` with one line when the file cannot be read.
+    """
+    path = os.fspath(path)
+    try:
+        log: _Log = _reader.read_log(path)
+    except _reader.ReadError as error:
+        raise CaptureFileError(f"{printable(path)}: {error.args[0]}") from None
+    except ValueError:  # a NUL inside the path
+        raise CaptureFileError(f"{printable(path)}: cannot be read: no such file") from None
+    return _profile_from_log(path, log)
+
+
+def _profile_from_log(path: str, log: _Log) -> Profile:
+    content = log["header"]["content"]
+    metrics = (*(MEMORY_METRICS if content & HAS_MEMORY else ()),)
+    metrics += (*(LINE_METRICS if content & HAS_LINES else ()),)
+    functions, frames, stacks = log["functions"], log["frames"], log["stacks"]
+    return Profile(
+        path=path,
+        metrics=metrics,
+        strings=tuple(log["strings"]),
+        functions=FunctionTable(
+            _ids(functions["name"]),
+            _ids(functions["qualname"]),
+            _ids(functions["file"]),
+            _ids(functions["first_line"]),
+        ),
+        frames=FrameTable(_ids(frames["function"]), _ids(frames["line"])),
+        stacks=StackTable(_ids(stacks["parent"]), _ids(stacks["frame"])),
+        threads=_threads(log["threads"]),
+        samples=_samples(log),
+        calls=_calls(log["calls"]),
+        lines=_lines(log["lines"]),
+        sources=_sources(log),
+        meta=MappingProxyType(log["meta"]),
+        header=MappingProxyType(log["header"]),
+        totals=MappingProxyType(log["totals"]),
+        size_histogram=tuple(log["size_histogram"]),
+        warnings=tuple(f"{printable(path)}: {text}" for text in _warnings(log)),
+    )
+
+
+def _ids(column: bytes) -> Column:
+    """Ids and line numbers: unsigned, 32 bits."""
+    return array("I", column)
+
+
+def _values(column: bytes) -> Column:
+    """Values: signed, 64 bits."""
+    return array("q", column)
+
+
+def _threads(table: _Bytes) -> ThreadTable:
+    return ThreadTable(array("Q", table["tid"]), _ids(table["name"]))
+
+
+def _samples(log: _Log) -> SampleTable:
+    table = log["samples"]
+    columns = {**log["peak_by_site"], **log["leaks_by_site"], **log["totals_by_site"]}
+    return SampleTable(
+        _ids(table["stack"]),
+        _ids(table["thread"]),
+        _ids(table["allocator"]),
+        MappingProxyType({m.name: _values(columns[m.name]) for m in MEMORY_METRICS}),
+    )
+
+
+def _calls(table: _Bytes) -> CallTable:
+    return CallTable(
+        _ids(table["function"]),
+        _ids(table["source"]),
+        _ids(table["regime"]),
+        _values(table["calls"]),
+        _values(table["inclusive_ns"]),
+        _values(table["exclusive_ns"]),
+    )
+
+
+def _lines(table: _Bytes) -> LineTable:
+    values = {
+        "hits": _values(table["hits"]),
+        "raw_hits": _values(table["raw_hits"]),
+        "inclusive": _values(table["inclusive_ns"]),
+        "exclusive": _values(table["exclusive_ns"]),
+        "await": _values(table["await_ns"]),
+    }
+    return LineTable(
+        _ids(table["function"]),
+        _ids(table["line"]),
+        MappingProxyType({m.name: values[m.name] for m in LINE_METRICS}),
+    )
+
+
+def _sources(log: _Log) -> Mapping[int, Source]:
+    strings = log["strings"]
+    return MappingProxyType(
+        {source: Source(strings[file], text) for source, file, text in log["sources"]}
+    )
+
+
+def _warnings(log: _Log) -> list[str]:
+    """What a reader of the report must know about this file, a line each."""
+    return [
+        *_ending_warnings(log["ending"], bool(log["header"]["content"] & HAS_MEMORY)),
+        *_lost_warnings(log),
+    ]
+
+
+def _ending_warnings(ending: Mapping[str, Any], memory: bool) -> list[str]:
+    read = (
+        f"read {format_count(ending['n_events'])} events up to there"
+        if memory
+        else ("read what stands before")
+    )
+    kind = ending["kind"]
+    if kind == "damaged":
+        return [f"damaged at byte {format_count(ending['damaged_at'])}; {read}"]
+    if kind in ("open", "cut"):
+        if ending["ring"] and not ending["n_missing"]:
+            return [
+                "the process was killed before it could close this file; "
+                f"all {format_count(ending['n_events'])} events up to then were recovered"
+            ]
+        where = "in the middle of a block" if kind == "cut" else "it was never closed"
+        return [f"ends early ({where}); {read}"]
+    if ending["reason"] == _END_WRITE_FAILED:
+        why = os.strerror(ending["error"])
+        return [f"recording stopped before the program did, writing failed: {why}; {read}"]
+    if ending["reason"] == _END_EXEC:
+        return ["recording ended where the process replaced itself (exec)"]
+    return []
+
+
+def _lost_warnings(log: _Log) -> list[str]:
+    warnings = []
+    missing = log["totals"]["n_lost"] + log["ending"]["n_missing"]
+    if missing:
+        warnings.append(f"{format_count(missing)} events could not be recorded: sizes are too low")
+    if log["header"]["options"] & _NO_PYTHON_STACKS:
+        warnings.append("recorded without Python stacks: this interpreter's layout was not known")
+    return warnings
