@@ -4,12 +4,14 @@ PYTHON ?=
 export PYTHON
 run = @sh tools/dev.sh
 
-.PHONY: help demo test test-python lint format check-format clean
+.PHONY: help demo test test-python bench lint format check-format clean
 
 help:
 	@echo 'make demo          build, profile two example programs, print where the results are'
 	@echo 'make test          everything: C, sanitizers, Python, JavaScript, browser, lint, types'
 	@echo 'make test-python   the Python and end-to-end tests only (a second interpreter, say)'
+	@echo 'make bench         the figures of docs/performance.md, beside line_profiler and memray'
+	@echo '                   (BENCH_ARGS="--quick" for a look, "--only lprof" for one tool)'
 	@echo 'make lint          ruff, mypy, clang-format'
 	@echo 'make format        let ruff and clang-format rewrite the sources'
 	@echo 'make check-format  what make format would change'
@@ -18,6 +20,9 @@ help:
 
 demo test test-python lint format check-format:
 	$(run) $@
+
+bench:
+	$(run) $@ $(BENCH_ARGS)
 
 clean:
 	rm -rf .venv .venv-* build build-* .bench out .mypy_cache .ruff_cache .pytest_cache

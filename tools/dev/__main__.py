@@ -8,16 +8,16 @@ import time
 import traceback
 from collections.abc import Sequence
 
-from tools.dev import demo, stages, system
+from tools.dev import bench, demo, stages, system
 from tools.dev.console import LOGS, DevError, run, say, tail
 from tools.dev.environment import Environment
 
 
-def prepare(*groups: str, package: bool = True) -> Environment:
-    """Bring the environment up to date with the working tree."""
+def prepare(*groups: str, package: bool = True, folder: str | None = None) -> Environment:
+    """Bring an environment up to date with the working tree."""
     needs = system.BUILD_NEEDS + (system.TEST_NEEDS if "test" in groups else ())
     system.ensure(needs if package else ())
-    environment = Environment()
+    environment = Environment(folder)
     environment.create()
     environment.install_dependencies(*groups)
     if package:
@@ -87,6 +87,8 @@ def main() -> int:
         case "format" | "check-format":
             environment = prepare("lint", package=False)
             return format_sources(environment, check=options.target == "check-format")
+        case "bench":
+            return bench.main(prepare(folder=".bench"), options.arguments)
         case _:
             raise DevError(f"no such target: {options.target}")
 

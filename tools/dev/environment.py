@@ -83,7 +83,8 @@ class Environment:
             stamp.parent.mkdir(exist_ok=True)
             stamp.write_text(base)
         link = ROOT / ".venv"
-        if not os.environ.get("PYTHON") and (link.is_symlink() or not link.exists()):
+        is_default = self.path.name.startswith(".venv-") and not os.environ.get("PYTHON")
+        if is_default and (link.is_symlink() or not link.exists()):
             link.unlink(missing_ok=True)
             link.symlink_to(self.path.name)
 

@@ -1,0 +1,98 @@
+"""The figures of lprof, beside line_profiler and CPython's own cost of LINE events."""
+
+from __future__ import annotations
+
+import math
+import sys
+from collections.abc import Iterator
+from contextlib import ExitStack
+from pathlib import Path
+
+from benchmarks.figures import Figure
+from benchmarks.interleave import Worker, interleave
+from benchmarks.line_programs import PROGRAMS
+from benchmarks.tasks import CALLS, LINE_EVENTS
+
+GROUP = "lprof"
+PLACES = "lines below 256", "lines above 256"
+TENTH = 0.1
+FLOORS = 2.0
+UNPROFILED_RATIO = 1.02
+CALL_NS = 60.0
+SLOWDOWN = 2.4
+
+
+def command(mode: str, folder: Path) -> list[str]:
+    """Return how the worker of a mode is started: ours as a user starts a program."""
+    script = ["-m", "benchmarks.worker", "line"]
+    if mode != "lprof":
+        return [sys.executable, *script]
+    return [str(Path(sys.executable).parent / "lprof"), "-o", str(folder / "out.lprof"), *script]
+
+
+def workers(folder: Path, modes: tuple[str, ...]) -> dict[str, Worker]:
+    """Return a worker for each mode, not started."""
+    return {
+        mode: Worker(mode, command(mode, folder), folder, {"BENCH_MODE": mode}) for mode in modes
+    }
+
+
+def per_event(of: dict[str, Worker], mode: str, task: str, events: int) -> float:
+    """Return the nanoseconds that a mode adds to one event of a task."""
+    return (of[mode].best[task] - of["plain"].best[task]) / events
+
+
+def ratio(of: dict[str, Worker], mode: str, task: str) -> float:
+    """Return how many times as long as plain a task takes."""
+    return of[mode].best[task] / of["plain"].best[task]
+
+
+def line_figures(of: dict[str, Worker]) -> Iterator[Figure]:
+    """Yield what one LINE event costs."""
+    for task in PLACES:
+        name = f"added ns per LINE event, {task}"
+        floor = per_event(of, "floor", task, LINE_EVENTS)
+        peer = per_event(of, "line_profiler", task, LINE_EVENTS)
+        ours = per_event(of, "lprof", task, LINE_EVENTS)
+        goal, why = min(
+            (peer * TENTH, "a tenth of line_profiler"), (floor * FLOORS, "twice no callback")
+        )
+        yield Figure(GROUP, name, "lprof", ours, "ns", goal, why)
+        yield Figure(GROUP, name, "no callback", floor, "ns")
+        yield Figure(GROUP, name, "line_profiler", peer, "ns")
+
+
+def call_figures(of: dict[str, Worker]) -> Iterator[Figure]:
+    """Yield what code beside the profiled lines pays."""
+    name = "an unprofiled function while another is profiled"
+    for mode, goal in ("lprof", UNPROFILED_RATIO), ("line_profiler", None):
+        yield Figure(GROUP, name, mode, ratio(of, mode, "unprofiled"), "x", goal, "as plain")
+    for mode, limit in ("lprof", CALL_NS), ("line_profiler", None):
+        added = per_event(of, mode, "calls", CALLS)
+        yield Figure(GROUP, "added ns per decorated call", mode, added, "ns", limit, "a constant")
+
+
+def program_figures(of: dict[str, Worker]) -> Iterator[Figure]:
+    """Yield the slowdown of programs in which everything is profiled."""
+    for mode, goal in ("lprof", SLOWDOWN), ("line_profiler", None):
+        ratios = {name: ratio(of, mode, name) for name in PROGRAMS}
+        mean = math.exp(sum(map(math.log, ratios.values())) / len(ratios))
+        name = "slowdown, geometric mean of seven programs"
+        yield Figure(GROUP, name, mode, mean, "x", goal, "cold regime")
+        for program, value in ratios.items():
+            yield Figure(GROUP, f"slowdown of {program}", mode, value, "x")
+
+
+def figures(folder: Path, *, quick: bool) -> Iterator[Figure]:
+    """Yield the figures of lprof."""
+    samples = 8 if quick else 25
+    of = workers(folder, ("plain", "floor", "lprof", "line_profiler"))
+    with ExitStack() as stack:
+        for worker in of.values():
+            stack.enter_context(worker)
+        interleave(list(of.values()), PLACES, samples)
+        without_floor = [worker for mode, worker in of.items() if mode != "floor"]
+        interleave(without_floor, ["unprofiled", "calls", *PROGRAMS], samples)
+    yield from line_figures(of)
+    yield from call_figures(of)
+    yield from program_figures(of)

@@ -1,0 +1,93 @@
+"""docs/performance.md: the figures of one run, and on what they were measured."""
+
+from __future__ import annotations
+
+import datetime
+import importlib.metadata
+import os
+import platform
+from collections.abc import Sequence
+from pathlib import Path
+
+from benchmarks.figures import Figure, show
+
+HEAD = """# What it costs
+
+Written by `make bench`; do not edit. Each figure is the minimum of interleaved samples (the tools
+take turns, samples from slow phases of the machine do not count), and only ratios and differences
+inside this one run are shown: compare columns, not pages. `benchmarks/` has the method and the
+programs.
+
+"Added" is what a tool adds to the same code without it. "x" is a ratio to the same code without a
+tool. A goal is the most that our column may be.
+"""
+
+
+def cpu_model() -> str:
+    """Return the processor's name as the kernel tells it."""
+    for line in Path("/proc/cpuinfo").read_text().splitlines():
+        if line.startswith("model name"):
+            return line.partition(":")[2].strip()
+    return platform.processor() or platform.machine()
+
+
+def versions() -> str:
+    """Return the versions of what was compared."""
+    names = "proftrace", "line_profiler", "memray"
+    return ", ".join(f"{name} {importlib.metadata.version(name)}" for name in names)
+
+
+def machine_rows() -> list[str]:
+    """Return the table of what it was measured on."""
+    memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30
+    libc = " ".join(platform.libc_ver())
+    rows = {
+        "date": datetime.date.today().isoformat(),
+        "processor": f"{cpu_model()}, {os.cpu_count()} cores",
+        "memory": f"{memory:.0f} GiB",
+        "system": f"{platform.system()} {platform.release()} {platform.machine()}, {libc}",
+        "interpreter": f"CPython {platform.python_version()}, {platform.python_compiler()}",
+        "compared": versions(),
+    }
+    return ["| | |", "|---|---|", *(f"| {key} | {value} |" for key, value in rows.items()), ""]
+
+
+def goal_text(figure: Figure) -> tuple[str, str]:
+    """Return the cells for the goal and whether it is met."""
+    if figure.goal is None:
+        return "", ""
+    text = f"≤ {show(figure.goal, figure.unit)} ({figure.why})"
+    return text, "yes" if figure.met else "**no**"
+
+
+def table(figures: Sequence[Figure], ours: str, others: Sequence[str]) -> list[str]:
+    """Return a table with a row a figure and a column a tool."""
+    values = {(figure.name, figure.tool): figure for figure in figures}
+    tools = [ours, *others]
+    lines = [
+        f"| figure | unit | {' | '.join(tools)} | goal | met |",
+        "|---|---|" + "--:|" * len(tools) + "---|---|",
+    ]
+    for name in dict.fromkeys(figure.name for figure in figures):
+        row = [values.get((name, tool)) for tool in tools]
+        cells = ["" if figure is None else show(figure.value, figure.unit) for figure in row]
+        mine = values[name, ours]
+        goal, met = goal_text(mine)
+        lines.append(f"| {name} | {mine.unit} | {' | '.join(cells)} | {goal} | {met} |")
+    return [*lines, ""]
+
+
+def page(figures: Sequence[Figure]) -> str:
+    """Return the whole page."""
+    lines = [figure for figure in figures if figure.group == "lprof"]
+    memory = [figure for figure in figures if figure.group == "memtrace"]
+    return "\n".join(
+        [
+            HEAD,
+            *machine_rows(),
+            "## lprof\n",
+            *table(lines, "lprof", ["line_profiler", "no callback"]),
+            "## memtrace\n",
+            *table(memory, "memtrace", ["memray"]),
+        ]
+    )
