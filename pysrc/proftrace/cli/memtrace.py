@@ -45,7 +45,7 @@ def _command_list() -> str:
 def run_target(words: list[str]) -> int:
     """Run a program and record its allocations."""
     parser = TargetParser("memtrace run", description=run_target.__doc__)
-    add = parser.add_option
+    add = parser.add_argument
     add("-o", "--output", metavar="FILE", help="capture (default: memtrace-<script>.<pid>.bin)")
     add("-f", "--force", action="store_true", help="replace the capture if it exists")
     add("-q", "--quiet", action="store_true", help="say nothing about the capture")

@@ -40,11 +40,12 @@ class TargetParser(Parser):
         self._value_options: set[str] = set()
         super().__init__(prog, usage=f"{prog} [options] {TARGET_USAGE}", **settings)
 
-    def add_option(self, *names: str, **settings: Any) -> None:
-        """Add an option as `add_argument` does, and note if it takes a value."""
-        action = self.add_argument(*names, **settings)
+    def add_argument(self, *names: Any, **settings: Any) -> argparse.Action:
+        """Add an option, and note if it takes a value."""
+        action = super().add_argument(*names, **settings)
         if action.nargs != 0:
             self._value_options.update(action.option_strings)
+        return action
 
     def parse_target(self, words: Sequence[str]) -> tuple[argparse.Namespace, Target]:
         """Return the options and the target of a command line; UsageError if there is none."""

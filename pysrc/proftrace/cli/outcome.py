@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from proftrace.errors import ProftraceError
 
@@ -29,6 +29,12 @@ def run_command(tool: str, command: Callable[[], int]) -> int:
         what = f"{error.filename}: {error.strerror}" if error.filename else str(error)
         return _report(tool, what, 1)
     return status
+
+
+def print_warnings(tool: str, warnings: Sequence[str]) -> None:
+    """Print what is wrong with a capture that can be read all the same."""
+    for warning in warnings:
+        print(f"{tool}: warning: {warning}", file=sys.stderr)
 
 
 def _report(tool: str, message: str, status: int) -> int:
