@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 from proftrace.render.line_table import TableOptions
-from proftrace.render.terminal import Terminal, display_width, source_text
+from proftrace.render.terminal import Terminal, display_width
 from proftrace.units import format_count, format_time, printable
 from proftrace.views.line_table import FunctionLines, LineValues
 
@@ -94,7 +94,7 @@ def _texts(section: FunctionLines) -> dict[int, str]:
     """Return the text of each line to show, without the indentation that all have."""
     if section.source is None:
         return dict.fromkeys(section.lines, "")
-    text = textwrap.dedent("\n".join(source_text(line) for line in section.source))
+    text = textwrap.dedent("\n".join(printable(line.expandtabs()) for line in section.source))
     return dict(enumerate(text.split("\n"), section.first_line))
 
 

@@ -108,14 +108,3 @@ def _char_width(char: str) -> int:
 def display_width(text: str) -> int:
     """Return how many columns a text takes."""
     return len(text) if text.isascii() else sum(map(_char_width, text))
-
-
-def source_text(line: str) -> str:
-    """Return a source line with tabs expanded and nothing in it that moves the cursor."""
-    text = line.expandtabs(8)
-    if text.isprintable():
-        return text
-    return "".join(
-        char if char.isprintable() else char.encode("unicode_escape").decode("ascii")
-        for char in text
-    )

@@ -1,0 +1,148 @@
+"""The classic table is line_profiler's, byte for byte."""
+
+from __future__ import annotations
+
+import io
+import random
+from pathlib import Path
+from types import CodeType
+
+import pytest
+from line_profiler.line_profiler import show_text
+
+from line_logs import Timings, code_of, functions_of, write_line_log
+from proftrace.model.load import load_profile
+from proftrace.render.line_table import TableOptions, render_classic
+from proftrace.views.line_table import line_table
+
+PROGRAM = (
+    '''\
+import functools
+
+
+def plain(a, b):
+    """Text."""
+
+    total = a
+    for item in b:
+        total += item
+    return total
+
+
+@functools.lru_cache(
+    maxsize=None,
+)
+def decorated(n):
+    if n < 2:
+        return n
+    return decorated(n - 1) + decorated(n - 2)  # a comment
+
+
+class Thing:
+    size = 1
+
+    def method(self):
+        return [
+\t    self.size,
+\t\t'a tab\tinside',
+\t]
+        # a comment at the end of the block
+
+    @property
+    def value(self):
+        text = """
+not indented
+    """
+        return text
+
+    async def wait(self): return 1
+
+
+def outer():
+    x = 1
+    def inner(y):
+        return x + y
+
+    return inner(2)
+
+LONG = lambda a: a if a else "'''
+    + "x" * 220
+    + """"
+def last(): pass"""
+)
+UNITS = [1e-06, 1e-03, 1.0, 1e-09, 3e-07]
+
+
+def random_timings(code: CodeType, rng: random.Random) -> Timings:
+    lines = sorted({line for _, _, line in code.co_lines() if line and line > code.co_firstlineno})
+    largest = rng.choice([10, 10**5, 10**9, 10**12])
+    return [(line, rng.randint(1, largest), rng.randint(0, 10**3 * largest)) for line in lines]
+
+
+def expected(
+    file: str, timings: dict[CodeType, Timings], options: TableOptions, name: str = ""
+) -> str:
+    """Return what line_profiler prints for these numbers."""
+    stats = {
+        (name or file, code.co_firstlineno, code.co_qualname): rows
+        for code, rows in timings.items()
+    }
+    stream = io.StringIO()
+    show_text(
+        stats,
+        1e-09,
+        output_unit=options.unit,
+        stream=stream,
+        stripzeros=options.skip_zero,
+        summarize=options.summarize,
+        sort=options.sort,
+        config=False,
+    )
+    return stream.getvalue()
+
+
+def rendered(path: Path, options: TableOptions) -> str:
+    return render_classic(line_table([load_profile(str(path))]), options)
+
+
+@pytest.mark.parametrize("unit", UNITS)
+@pytest.mark.parametrize("seed", range(6))
+def test_is_what_line_profiler_prints(tmp_path: Path, seed: int, unit: float) -> None:
+    source = tmp_path / "program.py"
+    source.write_text(PROGRAM)
+    rng = random.Random(seed)
+    timings = {
+        code: random_timings(code, rng) if rng.random() < 0.9 else []
+        for code in functions_of(PROGRAM, str(source))
+    }
+    result = write_line_log(tmp_path / "r.lprof", str(source), PROGRAM, timings)
+    options = TableOptions(
+        unit=unit, skip_zero=seed % 2 == 0, sort=seed % 3 == 0, summarize=seed % 4 < 2
+    )
+    assert rendered(result, options) == expected(str(source), timings, options)
+
+
+def test_code_without_text_is_listed_as_line_profiler_lists_it(tmp_path: Path) -> None:
+    text = "\n\n\ndef step(x):\n    return x + 1\n"
+    timings: dict[CodeType, Timings] = {
+        code_of(text, "<string>", "step"): [(5, 3, 1234)],
+    }
+    result = write_line_log(tmp_path / "r.lprof", "<string>", None, timings)
+    options = TableOptions()
+    assert rendered(result, options) == expected("<string>", timings, options)
+    assert "     5         3          1.2      0.4    100.0" in rendered(result, options)
+
+
+def test_a_line_that_no_statement_starts_has_blanks_for_hits(tmp_path: Path) -> None:
+    text = "def f():\n    x = [\n    1]\n"
+    result = write_line_log(
+        tmp_path / "r.lprof", "f.py", text, {code_of(text, "f.py", "f"): [(2, 2, 900), (3, 0, 100)]}
+    )
+    rows = rendered(result, TableOptions()).splitlines()
+    assert rows[-3].split() == ["2", "2", "0.9", "0.5", "90.0", "x", "=", "["]
+    assert rows[-2].split() == ["3", "0.1", "10.0", "1]"]
+
+
+def test_nothing_recorded_prints_the_unit_only(tmp_path: Path) -> None:
+    result = write_line_log(tmp_path / "r.lprof", "f.py", None, {})
+    assert rendered(result, TableOptions()) == "Timer unit: 1e-06 s\n\n"
