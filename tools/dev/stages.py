@@ -156,6 +156,7 @@ def pytest_stage(environment: Environment, name: str, files: list[Path]) -> Outc
         return Outcome(0, 0, [f"no test files for {name}"], log)
     variables = environment.variables | {"PROFTRACE_TEST_CHROMIUM": find_chromium() or ""}
     command: list[object] = [environment.python, "-m", "pytest", "-q", f"--junitxml={report}"]
+    command += ["--continue-on-collection-errors"]
     status = run(name, [*command, *names], environment=variables, log=log.name, check=False)
     problems = [f"pytest ended with status {status}"] if status else []
     if not report.exists():
@@ -184,7 +185,7 @@ def browser_tests(environment: Environment) -> Outcome:
 def js_tests(environment: Environment) -> Outcome:
     """Run the page's scripts under node's own test runner."""
     log = fresh_log("js.log")
-    files = tracked_files("tests/js/**/*.test.js", "tests/js/**/*.test.mjs")
+    files = tracked_files("tests/js/**/*.test.*js", "tests/js/**/test_*.*js")
     if not files:
         return Outcome(0, 0, ["no test files for js"], log)
     command: list[object] = ["node", "--test", "--test-reporter=tap", *files]

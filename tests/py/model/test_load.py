@@ -7,6 +7,7 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
+
 from log_writer import (
     CALLOC,
     END_OF_SCRIPT,
