@@ -67,7 +67,6 @@ class InterpreterOptions:
 
     flags: tuple[str, ...] = ()
     ignore_environment: bool = False
-    isolated: bool = False
     no_site: bool = False
 
 
@@ -98,7 +97,6 @@ def read_interpreter_options(orig_argv: Sequence[str]) -> InterpreterOptions:
     return InterpreterOptions(
         flags=tuple(flags),
         ignore_environment=bool(seen & {"E", "I"}),
-        isolated="I" in seen,
         no_site="S" in seen,
     )
 
