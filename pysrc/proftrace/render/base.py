@@ -1,0 +1,90 @@
+"""What renderers have in common: their shape, and writing files safely."""
+
+from __future__ import annotations
+
+import os
+import stat
+import sys
+import tempfile
+from typing import Protocol
+
+from proftrace.errors import OutputError
+from proftrace.model.profile import Profile
+from proftrace.units import printable
+
+
+class Renderer[Options](Protocol):
+    """A report format: a pure function from a profile and its options to the whole text."""
+
+    def __call__(self, profile: Profile, options: Options, /) -> str: ...
+
+
+def check_output(path: str, force: bool) -> None:
+    """Raise `OutputError` if `write_output` would refuse, so that it can be said before the work.
+
+    A file that is there is refused unless `force`; a device or pipe ("/dev/stdout") is not a file
+    that could be lost. "-" is standard output.
+    """
+    if path == "-" or _is_stream(path):
+        return
+    name = printable(path)
+    folder = os.path.dirname(path) or "."
+    if os.path.isdir(path):
+        raise OutputError(f"cannot write {name}: it is a folder")
+    if not force and os.path.lexists(path):
+        raise OutputError(f"{name} exists already: -f replaces it, -o names another file")
+    if not os.path.isdir(folder):
+        raise OutputError(f"cannot write {name}: there is no folder {printable(folder)}")
+    if not os.access(folder, os.W_OK | os.X_OK):
+        raise OutputError(f"cannot write {name}: no permission to write in {printable(folder)}")
+
+
+def write_output(path: str, data: str | bytes, force: bool) -> None:
+    """Write a report, whole or not at all: the file appears under its name when it is complete.
+
+    Raise `OutputError` with one line when that is not possible; nothing is left behind then.
+    """
+    check_output(path, force)
+    content = data.encode("utf-8", "backslashreplace") if isinstance(data, str) else data
+    if path == "-":
+        sys.stdout.flush()
+        sys.stdout.buffer.write(content)
+        sys.stdout.flush()
+        return
+    try:
+        if _is_stream(path):
+            with open(path, "wb") as stream:
+                stream.write(content)
+        else:
+            _replace(path, content)
+    except OSError as error:
+        raise OutputError(f"cannot write {printable(path)}: {error.strerror}") from None
+
+
+def _is_stream(path: str) -> bool:
+    try:
+        mode = os.stat(path).st_mode
+    except (OSError, ValueError):
+        return False
+    return not stat.S_ISREG(mode) and not stat.S_ISDIR(mode)
+
+
+def _replace(path: str, content: bytes) -> None:
+    """Write beside the target and rename: a reader never sees half a file."""
+    folder = os.path.dirname(path) or "."
+    descriptor, temporary = tempfile.mkstemp(prefix=".proftrace-", dir=folder)
+    try:
+        with open(descriptor, "wb") as file:
+            file.write(content)
+            os.fchmod(file.fileno(), 0o666 & ~_umask())
+        os.replace(temporary, os.path.realpath(path))
+    except BaseException:
+        os.unlink(temporary)
+        raise
+
+
+def _umask() -> int:
+    """Temporary files are private; a report gets the permissions that any new file has."""
+    mask = os.umask(0o077)
+    os.umask(mask)
+    return mask

@@ -1,0 +1,73 @@
+"""Comma-separated values: one row a stack, allocator and thread, in memray's columns.
+
+The stack is `function;file;line` joined by `|`, innermost frame first. Unlike memray's, `tid` is
+the kernel's thread id and `thread_name` the thread's own name.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+from dataclasses import dataclass
+
+from proftrace.model.profile import ALLOCATOR_NAMES, Profile
+from proftrace.units import printable
+from proftrace.views.selection import Selection
+
+HEADER = ("allocator", "num_allocations", "size", "tid", "thread_name", "stack_trace")
+
+
+@dataclass(frozen=True, slots=True)
+class CsvOptions:
+    """`selection`: blocks at the peak, live at the end, or all; rows without any are left out."""
+
+    selection: Selection = Selection.PEAK
+
+
+def render_csv(profile: Profile, options: CsvOptions) -> str:
+    """Return the table, a header first; rows stand in the order of their first allocation."""
+    out = io.StringIO()
+    writer = csv.writer(out, lineterminator="\n")
+    writer.writerow(HEADER)
+    sizes, blocks = options.selection.columns(profile)
+    samples, threads = profile.samples, profile.threads
+    places = _places(profile)
+    for row, count in enumerate(blocks):
+        if count == 0:
+            continue
+        kind, thread = samples.allocator[row], samples.thread[row]
+        writer.writerow(
+            (
+                ALLOCATOR_NAMES.get(kind, str(kind)),
+                count,
+                sizes[row],
+                threads.tid[thread],
+                printable(profile.strings[threads.name[thread]]),
+                _stack_text(profile, places, samples.stack[row]),
+            )
+        )
+    return out.getvalue()
+
+
+def _places(profile: Profile) -> list[str]:
+    """Return the text of every row of the frame table."""
+    strings, functions = profile.strings, profile.functions
+    return [
+        ";".join(
+            (
+                printable(strings[functions.name[function]]),
+                printable(strings[functions.file[function]]),
+                str(line),
+            )
+        )
+        for function, line in zip(profile.frames.function, profile.frames.line, strict=True)
+    ]
+
+
+def _stack_text(profile: Profile, places: list[str], stack: int) -> str:
+    parent, frame = profile.stacks.parent, profile.stacks.frame
+    frames = []
+    while stack:
+        frames.append(places[frame[stack]])
+        stack = parent[stack]
+    return "|".join(frames)

@@ -1,0 +1,233 @@
+"""Statistics as text in memray's order of sections, and as JSON with memray's keys and more."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+from proftrace.model.profile import Profile
+from proftrace.units import format_bytes, format_count, format_share, printable
+from proftrace.views.statistics import Share, SizeClass, Statistics, statistics
+
+SCHEMA_VERSION = 1
+_BAR_WIDTH = 40
+_NATIVE, _PYTHON_ALLOCATORS = 1, 2  # option flags of the file header
+
+
+@dataclass(frozen=True, slots=True)
+class StatsOptions:
+    """`largest`: how many places and modules are listed; `json`: JSON instead of text; `bar`: the
+    character that bars are made of."""
+
+    largest: int = 5
+    json: bool = False
+    bar: str = "#"
+
+
+def render_stats(profile: Profile, options: StatsOptions) -> str:
+    """Return the statistics of everything that was allocated."""
+    stats = statistics(profile)
+    if options.json:
+        return json.dumps(_as_json(profile, stats, options), indent=2) + "\n"
+    return "\n".join(_text(profile, stats, options)) + "\n"
+
+
+# ---- text ---------------------------------------------------------------------------------------
+
+
+def _text(profile: Profile, stats: Statistics, options: StatsOptions) -> Iterator[str]:
+    yield from _section("Total allocations", [format_count(stats.n_allocations)])
+    yield from _section("Total memory allocated", [_size(stats.total_bytes)])
+    yield from _section("Peak memory usage", [_size(stats.peak_bytes)])
+    if not stats.n_allocations:
+        yield "There were no allocations."
+        return
+    leaked = f"{_size(stats.leaked_bytes)} in {_blocks(stats.leaked_blocks)}"
+    yield from _section("Live at the end of the script", [leaked])
+    yield from _section("Histogram of allocation sizes", _histogram(stats, options.bar))
+    yield from _section("Allocator type distribution", _allocators(stats))
+    top = f"Top {options.largest}"
+    by_size, by_count = "(by size)", "(by number of allocations)"
+    yield from _section(
+        f"{top} largest allocating locations {by_size}",
+        [
+            f"{format_bytes(s.n_bytes):>10}  {printable(s.name)}"
+            for s in _top(stats.places, options)
+        ],
+    )
+    yield from _section(
+        f"{top} largest allocating locations {by_count}",
+        [
+            f"{format_count(s.count):>10}  {printable(s.name)}"
+            for s in _top(stats.places_by_count, options)
+        ],
+    )
+    yield from _section(
+        f"{top} allocating modules {by_size}", _modules(_top(stats.modules, options))
+    )
+    yield from _section(
+        f"{top} allocating modules {by_count}", _modules(_top(stats.modules_by_count, options))
+    )
+    yield from _section("Threads", _threads(stats))
+
+
+def _section(title: str, lines: Sequence[str]) -> Iterator[str]:
+    yield f"{title}:"
+    for line in lines:
+        yield f"    {line}".rstrip()
+    yield ""
+
+
+def _size(n_bytes: int) -> str:
+    if abs(n_bytes) < 1024:
+        return format_bytes(n_bytes)
+    return f"{format_bytes(n_bytes)} ({format_count(n_bytes)} bytes)"
+
+
+def _blocks(count: int) -> str:
+    return f"{format_count(count)} block{'' if count == 1 else 's'}"
+
+
+def _top(shares: Sequence[Share], options: StatsOptions) -> Sequence[Share]:
+    return shares[: options.largest]
+
+
+def _histogram(stats: Statistics, bar: str) -> list[str]:
+    """One line a class of sizes, with a bar; the counts sum to the number of allocations."""
+    most = max(size.count for size in stats.sizes)
+    width = len(format_count(most))
+    lines = [f"min: {_size(stats.smallest_bytes)}"]
+    for size in stats.sizes:
+        length = -(-size.count * _BAR_WIDTH // most)
+        count = f"{format_count(size.count):>{width}}"
+        lines.append(f"{_edge(size)}  {count}  {bar * length}")
+    lines.append(f"max: {_size(stats.largest_bytes)}")
+    return lines
+
+
+def _edge(size: SizeClass) -> str:
+    """The edge above a class, a power of two: "<   64 KiB"."""
+    number, unit = format_bytes(size.most + 1).replace(".0", "").split(" ")
+    return f"< {number:>4} {unit:<3}"
+
+
+def _allocators(stats: Statistics) -> list[str]:
+    width = max(len(share.name) for share in stats.allocators)
+    return [
+        f"{share.name:<{width}}  {format_count(share.count):>10}  {format_bytes(share.n_bytes):>10}"
+        for share in stats.allocators
+    ]
+
+
+def _modules(shares: Sequence[Share]) -> list[str]:
+    return [
+        f"{format_bytes(share.n_bytes):>10}  {format_count(share.count):>10} allocations  "
+        f"{printable(share.name)}"
+        for share in shares
+    ]
+
+
+def _threads(stats: Statistics) -> list[str]:
+    return [
+        f"{format_bytes(thread.n_bytes):>10}  {format_count(thread.count):>10} allocations  "
+        f"{format_share(thread.peak_bytes, stats.peak_bytes):>5} % of the peak  "
+        f"{printable(thread.name) or 'thread'} ({thread.tid})"
+        for thread in stats.threads
+    ]
+
+
+# ---- JSON ---------------------------------------------------------------------------------------
+
+
+def _as_json(profile: Profile, stats: Statistics, options: StatsOptions) -> dict[str, object]:
+    return {
+        "schema_version": SCHEMA_VERSION,
+        "total_num_allocations": stats.n_allocations,
+        "total_bytes_allocated": stats.total_bytes,
+        "allocation_size_histogram": [
+            {"min_bytes": size.least, "max_bytes": size.most, "count": size.count}
+            for size in stats.sizes
+        ],
+        "allocator_type_distribution": {share.name: share.count for share in stats.allocators},
+        "top_allocations_by_size": [
+            {"location": printable(share.name), "size": share.n_bytes}
+            for share in _top(stats.places, options)
+        ],
+        "top_allocations_by_count": [
+            {"location": printable(share.name), "count": share.count}
+            for share in _top(stats.places_by_count, options)
+        ],
+        "top_modules_by_allocation_size": _modules_json(_top(stats.modules, options)),
+        "top_modules_by_allocation_count": _modules_json(_top(stats.modules_by_count, options)),
+        "metadata": _metadata(profile, stats),
+        "total_num_frees": stats.n_frees,
+        "peak_bytes": stats.peak_bytes,
+        "leaked_bytes": stats.leaked_bytes,
+        "leaked_num_allocations": stats.leaked_blocks,
+        "smallest_allocation_bytes": stats.smallest_bytes,
+        "largest_allocation_bytes": stats.largest_bytes,
+        "allocator_bytes": {share.name: share.n_bytes for share in stats.allocators},
+        "threads": [
+            {
+                "tid": thread.tid,
+                "name": printable(thread.name),
+                "num_allocations": thread.count,
+                "total_bytes": thread.n_bytes,
+                "peak_bytes": thread.peak_bytes,
+                "leaked_bytes": thread.leaked_bytes,
+            }
+            for thread in stats.threads
+        ],
+        "warnings": list(profile.warnings),
+    }
+
+
+def _modules_json(shares: Sequence[Share]) -> list[dict[str, object]]:
+    return [
+        {
+            "module": printable(share.name),
+            "num_allocations": share.count,
+            "total_bytes": share.n_bytes,
+        }
+        for share in shares
+    ]
+
+
+def _metadata(profile: Profile, stats: Statistics) -> dict[str, object]:
+    header, options = profile.header, profile.header["options"]
+    started = header["start_wall_ns"]
+    ended = started + header["last_mono_ns"] - header["start_mono_ns"]
+    return {
+        "start_time": _moment(started),
+        "end_time": _moment(ended),
+        "total_allocations": stats.n_allocations + stats.n_frees,
+        "total_frames": len(profile.frames),
+        "peak_memory": stats.peak_bytes,
+        "command_line": _command_line(profile),
+        "pid": header["pid"],
+        "main_thread_id": profile.threads.tid[0] if len(profile.threads) else header["pid"],
+        "python_allocator": profile.meta.get("allocator", "unknown"),
+        "has_native_traces": bool(options & _NATIVE),
+        "trace_python_allocators": bool(options & _PYTHON_ALLOCATORS),
+        "file_format": header["version"],
+    }
+
+
+def _moment(nanoseconds: int) -> str:
+    try:
+        return str(datetime.fromtimestamp(nanoseconds // 1000 / 1e6, UTC))
+    except (OverflowError, ValueError, OSError):  # a clock that was set to nonsense
+        return f"{nanoseconds} ns since 1970"
+
+
+def _command_line(profile: Profile) -> str:
+    """Return the program with its arguments, as one text."""
+    try:
+        words = json.loads(profile.meta.get("argv", "[]"))
+    except ValueError:
+        words = []
+    if not isinstance(words, list) or not words:
+        return printable(profile.meta.get("program", ""))
+    return printable(" ".join(map(str, words)))

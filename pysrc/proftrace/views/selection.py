@@ -1,0 +1,47 @@
+"""Which of the values of a memory profile a report is about."""
+
+from __future__ import annotations
+
+from enum import Enum
+
+from proftrace.model.profile import (
+    LEAKED_BLOCKS,
+    LEAKED_BYTES,
+    PEAK_BLOCKS,
+    PEAK_BYTES,
+    TOTAL_BLOCKS,
+    TOTAL_BYTES,
+    Column,
+    Metric,
+    Profile,
+)
+
+
+class Selection(Enum):
+    """What was live at the peak, what was live at the end, or everything ever allocated."""
+
+    PEAK = "peak"
+    LEAKS = "leaks"
+    ALL = "all"
+
+    @property
+    def bytes_metric(self) -> Metric:
+        """The bytes of the selected blocks."""
+        return _METRICS[self][0]
+
+    @property
+    def blocks_metric(self) -> Metric:
+        """The number of the selected blocks."""
+        return _METRICS[self][1]
+
+    def columns(self, profile: Profile) -> tuple[Column, Column]:
+        """Return bytes and blocks by row of the sample table."""
+        values = profile.samples.values
+        return values[self.bytes_metric.name], values[self.blocks_metric.name]
+
+
+_METRICS = {
+    Selection.PEAK: (PEAK_BYTES, PEAK_BLOCKS),
+    Selection.LEAKS: (LEAKED_BYTES, LEAKED_BLOCKS),
+    Selection.ALL: (TOTAL_BYTES, TOTAL_BLOCKS),
+}

@@ -1,0 +1,60 @@
+"""Writing reports: whole or not at all, and never over something by accident."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from proftrace.errors import OutputError
+from proftrace.render.base import check_output, write_output
+
+
+def test_a_report_gets_the_permissions_of_any_new_file(tmp_path: Path) -> None:
+    path = tmp_path / "report.html"
+    write_output(str(path), "x\udcffé", False)
+    assert path.read_bytes() == b"x\\udcff\xc3\xa9"
+    plain = tmp_path / "plain"
+    plain.write_text("")
+    assert path.stat().st_mode == plain.stat().st_mode
+    assert sorted(os.listdir(tmp_path)) == ["plain", "report.html"]
+
+
+def test_an_existing_file_is_refused_without_force(tmp_path: Path) -> None:
+    path = tmp_path / "report.html"
+    path.write_text("old")
+    for write in (check_output, lambda path, force: write_output(path, "new", force)):
+        with pytest.raises(OutputError) as caught:
+            write(str(path), False)
+        assert str(path) in str(caught.value)
+        assert "-f" in str(caught.value)
+    assert path.read_text() == "old"
+    write_output(str(path), "new", True)
+    assert path.read_text() == "new"
+
+
+def test_force_replaces_what_a_link_points_to(tmp_path: Path) -> None:
+    (tmp_path / "real").write_text("old")
+    (tmp_path / "link").symlink_to("real")
+    write_output(str(tmp_path / "link"), b"new", True)
+    assert (tmp_path / "link").is_symlink()
+    assert (tmp_path / "real").read_bytes() == b"new"
+
+
+def test_what_cannot_be_written_is_one_line(tmp_path: Path) -> None:
+    for name, reason in {"none/report": "there is no folder", ".": "it is a folder"}.items():
+        with pytest.raises(OutputError, match=reason) as caught:
+            write_output(str(tmp_path / name), "x", True)
+        assert "\n" not in str(caught.value)
+    with pytest.raises(OutputError, match="File name too long"):
+        write_output(str(tmp_path / ("x" * 300)), "x", False)
+    assert os.listdir(tmp_path) == []
+
+
+def test_a_device_is_not_a_file_that_could_be_lost(
+    capfdbinary: pytest.CaptureFixture[bytes],
+) -> None:
+    write_output("/dev/null", "x", False)
+    write_output("-", "on stdout\n", False)
+    assert capfdbinary.readouterr().out == b"on stdout\n"
