@@ -1,0 +1,176 @@
+"""The flame graph: one self-contained HTML page with the viewer, the data and a summary.
+
+The page needs no network and no other file. Without scripts it shows the summary; the viewer puts
+the graph in its place. Nothing of the environment or of the program's arguments gets into it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from functools import cache
+from html import escape
+from importlib.resources import files
+
+from proftrace.model.profile import (
+    LEAKED_BLOCKS,
+    LEAKED_BYTES,
+    PEAK_BLOCKS,
+    PEAK_BYTES,
+    Column,
+    Metric,
+    Profile,
+)
+from proftrace.render.tree_codec import encode_tree
+from proftrace.units import format_share, format_value, printable
+from proftrace.views.call_tree import CallTree, Place, build_call_tree, place_own, place_totals
+
+SUMMARY_ROWS = 30
+
+
+@dataclass(frozen=True, slots=True)
+class Subject:
+    """What a graph shows: the metric that frames are as wide as, how often, and in words."""
+
+    title: str
+    weight: Metric
+    count: Metric
+    count_noun: str
+
+
+PEAK = Subject("Peak memory", PEAK_BYTES, PEAK_BLOCKS, "blocks")
+LEAKS = Subject("Memory live at the end", LEAKED_BYTES, LEAKED_BLOCKS, "blocks")
+
+
+@dataclass(frozen=True, slots=True)
+class FlamegraphOptions:
+    """Which memory the graph shows, and lines about the capture that readers have to know."""
+
+    leaks: bool = False
+    notes: Sequence[str] = ()
+
+    @property
+    def subject(self) -> Subject:
+        return LEAKS if self.leaks else PEAK
+
+
+def render(profile: Profile, options: FlamegraphOptions | None = None) -> str:
+    """Return the page of a memory profile."""
+    options = options or FlamegraphOptions()
+    return render_subject(profile, options.subject, options.notes)
+
+
+def render_subject(profile: Profile, subject: Subject, notes: Sequence[str] = ()) -> str:
+    """Return the page that shows any metric of a profile."""
+    tree = build_call_tree(profile, (subject.weight, subject.count))
+    program = printable(profile.meta.get("program", "")) or "unnamed program"
+    return _fill(
+        _viewer_file("page.html"),
+        text={
+            "title": f"{subject.title} - {program}",
+            "subject": subject.title,
+            "program": program,
+            "count-noun": subject.count_noun,
+        },
+        markup={
+            "facts": _facts(profile, tree, subject),
+            "notes": _notes([*notes, *profile.warnings]),
+            "summary": _summary(tree, subject),
+            "style": _viewer_file("viewer.css"),
+            "data": encode_tree(tree),
+            "script": _script(),
+        },
+    )
+
+
+def _fill(template: str, text: Mapping[str, str], markup: Mapping[str, str]) -> str:
+    """Put values in the place of their markers, {{name}}, in one pass: what a value holds is not
+    looked at again. `text` is escaped."""
+    values = {name: escape(value) for name, value in text.items()} | dict(markup)
+    return re.sub(r"\{\{([a-z-]+)\}\}", lambda match: values[match[1]], template)
+
+
+@cache
+def _viewer_file(name: str) -> str:
+    return files("proftrace.render").joinpath("viewer", name).read_text(encoding="utf-8")
+
+
+@cache
+def _script() -> str:
+    """Return the viewer's scripts, in the order of their names, as one."""
+    folder = files("proftrace.render").joinpath("viewer")
+    names = sorted(item.name for item in folder.iterdir() if item.name.endswith(".js"))
+    return "".join(_viewer_file(name) for name in names)
+
+
+def _facts(profile: Profile, tree: CallTree, subject: Subject) -> str:
+    """Return the items of the line under the title: how much, how many, when and with what."""
+    noun = subject.count_noun
+    facts = [
+        format_value(tree.total[0][0], subject.weight.unit),
+        f"{format_value(tree.total[1][0], subject.count.unit)} {noun}",
+    ]
+    if "n_allocations" in profile.totals:
+        facts.append(f"{profile.totals['n_allocations']:,} allocations in all")
+    if "start_wall_ns" in profile.header:
+        start = datetime.fromtimestamp(profile.header["start_wall_ns"] / 1e9, UTC)
+        facts.append(f"recorded {start:%Y-%m-%d %H:%M:%S} UTC")
+    if python := profile.meta.get("python"):
+        facts.append(f"Python {printable(python)}")
+    return "".join(f"<li>{escape(fact)}</li>" for fact in facts)
+
+
+def _notes(notes: Sequence[str]) -> str:
+    return "".join(f"<li>{escape(printable(note))}</li>" for note in notes)
+
+
+def _summary(tree: CallTree, subject: Subject) -> str:
+    """Return the rows of the table that is there without scripts: the largest places by what they
+    hold themselves."""
+    own, total = place_own(tree), place_totals(tree)
+    by_own = sorted(
+        (place for place in range(len(tree.places)) if own[0][place]),
+        key=lambda place: (-own[0][place], -total[0][place], place),
+    )
+    rows = [_summary_row(tree, subject, place, own, total) for place in by_own[:SUMMARY_ROWS]]
+    if len(by_own) > SUMMARY_ROWS:
+        rest = sum(own[0][place] for place in by_own[SUMMARY_ROWS:])
+        rows.append(
+            f'<tr><td class="name">{len(by_own) - SUMMARY_ROWS:,} more locations</td><td></td>'
+            f"{_number_cells(rest, tree.total[0][0], subject.weight.unit)}"
+            "<td></td><td></td><td></td></tr>"
+        )
+    return "\n".join(rows)
+
+
+def _summary_row(
+    tree: CallTree, subject: Subject, place: int, own: Sequence[Column], total: Sequence[Column]
+) -> str:
+    whole, unit = tree.total[0][0], subject.weight.unit
+    where = tree.places[place]
+    return (
+        f'<tr><td class="name"><bdi>{_short(where.name)}</bdi></td>'
+        f"<td><bdi>{_short(location(where))}</bdi></td>"
+        f"{_number_cells(own[0][place], whole, unit)}"
+        f"{_number_cells(total[0][place], whole, unit)}"
+        f"<td>{format_value(own[1][place], subject.count.unit)}</td></tr>"
+    )
+
+
+def _number_cells(value: int, whole: int, unit: str) -> str:
+    return f"<td>{format_value(value, unit)}</td><td>{format_share(value, whole)}</td>"
+
+
+def location(place: Place) -> str:
+    """Return file and line as one text, "" when the place is in no file."""
+    return f"{place.file}:{place.line}" if place.file and place.line else place.file
+
+
+def _short(text: str, limit: int = 300) -> str:
+    """Return a text as it may stand in the page, cut in its middle when it is very long."""
+    text = printable(text)
+    if len(text) > limit:
+        text = f"{text[: limit // 2]}…{text[-limit // 2 :]}"
+    return escape(text)

@@ -1,0 +1,60 @@
+'use strict';
+// Starts the page: unpacks the data, then puts the graph in the place of the summary.
+
+// Read-only state for tests and for scripts: data, not pixels.
+function exposeState(page) {
+  const { model, view } = page;
+  const describe = (node) => ({ node, ...model.places[model.place[node]] });
+  const state = {
+    get count() { return model.count; },
+    get rows() { return view.lastRow + 1; },
+    get totals() { return model.total.map((values) => values[0]); },
+    get zoom() { return view.zoom; },
+    get selected() { return describe(view.selected); },
+    get flipped() { return view.flipped; },
+    get theme() { return view.theme; },
+    get busy() { return view.pending || view.animation !== null; },
+    get search() {
+      if (view.search === null) return null;
+      const { pattern, valid, nodes, sums, outermost } = view.search;
+      return { pattern, valid, nodes, sums: [...sums], outermost: outermost.slice(0, 100) };
+    },
+    get rects() {
+      return view.rects.map((rect) => ({
+        ...describe(rect.node),
+        row: rect.row,
+        count: rect.count,
+        x: rect.x,
+        y: view.yOfRow(rect.row),
+        width: rect.width,
+        values: [...rect.values],
+      }));
+    },
+  };
+  Object.defineProperty(window, '__viewer', { value: Object.freeze(state) });
+}
+
+function showMessage(text) {
+  const message = document.getElementById('message');
+  message.textContent = text;
+  message.hidden = false;
+}
+
+async function main() {
+  const data = document.getElementById('data');
+  const bytes = await inflateRaw(bytesFromBase64(data.textContent));
+  const model = buildModel(decodePayload(bytes));
+  data.textContent = '';
+  if (model.total[0][0] === 0) {
+    showMessage('Nothing to draw: no memory of this kind was recorded.');
+  } else {
+    document.getElementById('toolbar').hidden = false;
+  }
+  exposeState(new Page(model, data.dataset.countNoun));
+  if (model.total[0][0] === 0) {
+    document.getElementById('graph').hidden = true;
+    document.getElementById('summary').hidden = false;
+  }
+}
+
+main().catch((error) => showMessage(`The graph cannot be shown. ${error.message}`));
