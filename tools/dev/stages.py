@@ -175,7 +175,7 @@ def python_tests(environment: Environment) -> Outcome:
 
 
 def end_to_end_tests(environment: Environment) -> Outcome:
-    return pytest_stage(environment, "e2e", tracked_files("tests/e2e/**/test_*.py"))
+    return pytest_stage(environment, "end-to-end", tracked_files("tests/end_to_end/**/test_*.py"))
 
 
 def browser_tests(environment: Environment) -> Outcome:
