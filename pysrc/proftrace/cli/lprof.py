@@ -54,9 +54,12 @@ def _add_table_options(parser: Parser) -> None:
 
 def _unit(text: str) -> float:
     """Return a unit given in seconds."""
-    unit = float(text)
+    try:
+        unit = float(text)
+    except ValueError:
+        unit = 0.0
     if not 0 < unit < float("inf"):
-        raise ValueError(text)
+        raise argparse.ArgumentTypeError(f"not a length of time in seconds: {text!r}")
     return unit
 
 
@@ -102,11 +105,11 @@ def _run(words: list[str]) -> int:
     output = resolve_output(options.outfile or f"{base}.lprof", replace=True)
     report = None
     if options.view:
-        report = report_command("show", *_table_arguments(options), "--", str(output))
+        report = report_command("show", *_table_arguments(options), "--", output)
     launch(
         target,
         "lprof",
-        {"output": str(output), "report": report, "quiet": options.quiet},
+        {"output": output, "report": report, "quiet": options.quiet},
     )
 
 

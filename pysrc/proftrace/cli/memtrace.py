@@ -12,6 +12,8 @@ from proftrace.cli.output import resolve_output
 from proftrace.errors import UsageError
 from proftrace.run.launch import capture_library, check_target, launch
 
+type Command = Callable[[list[str]], int]
+
 DESCRIPTION = "Record every allocation of a Python program, and report on what was recorded."
 
 
@@ -57,7 +59,7 @@ def run_target(words: list[str]) -> int:
     default = f"memtrace-{target.base_name()}.{os.getpid()}.bin"
     output = resolve_output(options.output or default, replace=options.force)
     settings = {
-        "output": str(output),
+        "output": output,
         "force": options.force,
         "quiet": options.quiet,
         "native": options.native,
@@ -65,7 +67,26 @@ def run_target(words: list[str]) -> int:
     launch(target, "memtrace", settings, preload=capture_library())
 
 
-COMMANDS: Mapping[str, Callable[[list[str]], int]] = {"run": run_target}
+def _report(name: str, text: str) -> Command:
+    """Return a report command that is imported when it is called: `run` needs none of them."""
+
+    def report(words: list[str]) -> int:
+        from proftrace.cli import reports
+
+        command: Command = getattr(reports, name)
+        return command(words)
+
+    report.__doc__ = text
+    return report
+
+
+COMMANDS: Mapping[str, Command] = {
+    "run": run_target,
+    "flamegraph": _report("flamegraph", "Write a page that shows who held the memory."),
+    "summary": _report("summary", "Print the places that hold the most memory."),
+    "stats": _report("stats", "Print numbers of the whole run."),
+    "transform": _report("transform", "Write a capture in another format (csv)."),
+}
 
 
 if __name__ == "__main__":

@@ -14,6 +14,7 @@ from proftrace.model.profile import Profile
 from proftrace.render.terminal import Terminal, display_width
 from proftrace.units import format_bytes, format_count, format_share, printable
 from proftrace.views.hotspots import Hotspot, hotspots
+from proftrace.views.notes import notes_on
 from proftrace.views.selection import Selection
 
 type SortColumn = Literal["own", "total", "allocs"]
@@ -26,7 +27,6 @@ _NO_LIMIT = 1000  # a stream that is no terminal says it has at least as many co
 # Share of the whole above which a row stands out; the steps other profilers have too.
 _HEAT = ((60.0, "red"), (20.0, "yellow"), (5.0, "green"))
 _PYTHON_ALLOCATORS = 2  # option flag of the file header
-_MMAP = 10
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,9 +99,7 @@ def _heading(profile: Profile, options: SummaryOptions, terminal: Terminal) -> I
     title = f"memtrace summary {printable(profile.path)}, {_TITLES[options.selection]}"
     yield terminal.style(terminal.cut(title, terminal.width), "bold")
     yield from _folded(facts, dot, terminal.width)
-    arenas = _MMAP in profile.samples.allocator and not traced
-    if options.selection is Selection.LEAKS and arenas:
-        note = "MMAP blocks may be arenas, which Python keeps for its small objects and uses again"
+    for note in notes_on(profile, options.selection):
         yield from _folded(note.split(" "), " ", terminal.width)
 
 

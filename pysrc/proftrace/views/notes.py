@@ -1,0 +1,25 @@
+"""What a reader of a report has to know about what it shows, besides damage to the file."""
+
+from __future__ import annotations
+
+from proftrace.model.profile import Profile
+from proftrace.views.selection import Selection
+
+_PYTHON_ALLOCATORS = 2  # option flag of the file header
+_NO_PYMALLOC = ("malloc", "malloc_debug")  # values of PYTHONMALLOC
+
+
+def notes_on(profile: Profile, selection: Selection) -> list[str]:
+    """Return a line for each thing that could be misread in a report of this selection.
+
+    META key `pythonmalloc` is the value of PYTHONMALLOC in the process that was recorded.
+    """
+    traced = bool(profile.header["options"] & _PYTHON_ALLOCATORS)
+    pymalloc = profile.meta.get("pythonmalloc", "") not in _NO_PYMALLOC
+    if selection is Selection.LEAKS and pymalloc and not traced:
+        return [
+            "pymalloc, Python's allocator of small objects, keeps freed memory for later: its "
+            "arenas look like leaks of the line that needed one, and small leaked objects do not "
+            "show; PYTHONMALLOC=malloc memtrace run ... records each object"
+        ]
+    return []

@@ -1,0 +1,133 @@
+"""`lprof show`: which table is printed where, and what is said beside it."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from line_logs import code_of, write_line_log
+from log_writer import LogWriter
+from proftrace.cli import lprof
+
+TEXT = "def f(a):\n    b = a\n    return b\n\n\ndef g(): pass\n"
+
+
+@pytest.fixture
+def result(tmp_path: Path) -> Path:
+    functions: dict = {
+        code_of(TEXT, "f.py", "f"): [(2, 4, 3_000), (3, 4, 1_000)],
+        code_of(TEXT, "f.py", "g"): [],
+    }
+    return write_line_log(tmp_path / "r.lprof", "f.py", TEXT, functions, program="app.py")
+
+
+def test_a_pipe_gets_the_classic_table(result: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert lprof.main(["show", str(result)]) == 0
+    out, err = capsys.readouterr()
+    assert out.startswith("Timer unit: 1e-06 s\n\nTotal time: 4e-06 s\nFile: f.py\n")
+    assert "Function: g at line 6" in out
+    assert err == ""
+
+
+@pytest.mark.parametrize(
+    ("options", "there", "missing"),
+    [
+        (["-z"], "Function: f", "Function: g"),
+        (["-u", "1e-9"], "Timer unit: 1e-09 s", "1e-06"),
+        (["--unit=1"], "Timer unit: 1 s", "1e-06"),
+        (["-m"], "  0.00 seconds - f.py:1 - f\n", "\x1b"),
+        (["-tm"], "- g\n  0.00 seconds - f.py:1 - f\n", "\x1b"),
+        (["--style=terminal"], "lprof 0.1.0  app.py  2 functions", "Timer unit"),
+        (["-r"], "never ran: g  f.py:6", "Timer unit"),
+        (["-r", "--color=always"], "\x1b[", "Timer unit"),
+        (["-rz"], "b = a", "never ran"),
+    ],
+)
+def test_options(
+    result: Path,
+    capsys: pytest.CaptureFixture[str],
+    options: list[str],
+    there: str,
+    missing: str,
+) -> None:
+    assert lprof.main(["show", *options, str(result)]) == 0
+    out, _ = capsys.readouterr()
+    assert there in out
+    assert missing not in out
+
+
+def test_several_files_are_added_up(result: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert lprof.main(["show", "-z", str(result), str(result)]) == 0
+    assert re.search(r"^ +2 +8 +6\.0 +0\.8 +75\.0      b = a$", capsys.readouterr().out, re.M)
+
+
+@pytest.mark.parametrize(
+    ("functions", "reason"), [(["f"], "were never called in this run"), ([], "@profile above")]
+)
+def test_why_nothing_was_recorded(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], functions: list[str], reason: str
+) -> None:
+    timings: dict = {code_of(TEXT, "f.py", name): [] for name in functions}
+    path = write_line_log(tmp_path / "r.lprof", "f.py", TEXT, timings)
+    assert lprof.main(["show", str(path)]) == 0
+    out, err = capsys.readouterr()
+    assert out.startswith("Timer unit: 1e-06 s\n")
+    (line,) = err.splitlines()
+    assert line.startswith("lprof: nothing was recorded: ")
+    assert reason in line
+
+
+def test_a_memory_capture_is_not_for_lprof(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    log = LogWriter()
+    log.end()
+    (tmp_path / "m.bin").write_bytes(log.data())
+    assert lprof.main(["show", str(tmp_path / "m.bin")]) == 1
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert re.fullmatch(r"lprof: \S+/m\.bin: a memory capture: memtrace reports on it\n", err)
+
+
+def test_a_file_that_is_cut_is_shown_with_a_warning(
+    result: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    result.write_bytes(result.read_bytes()[:-20])
+    assert lprof.main(["show", str(result)]) == 0
+    out, err = capsys.readouterr()
+    assert "Function: f at line 1" in out
+    assert err.startswith("lprof: warning: ")
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The current folder."""
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+@pytest.mark.parametrize(
+    ("words", "status", "message"),
+    [
+        ([], 2, "usage: lprof [options]"),
+        (["show"], 2, "required: FILE"),
+        (["show", "-u", "0", "x"], 2, "not a length of time in seconds"),
+        (["show", "-x", "f"], 2, "unrecognized arguments: -x"),
+        (["show", "missing.lprof"], 1, "missing.lprof"),
+        (["missing.py"], 2, "cannot read script 'missing.py': No such file or directory"),
+        (["-o", "no/folder/x", "-c", "1"], 1, "there is no folder"),
+        (["-o", "/", "-c", "1"], 1, "it is a folder"),
+        (["-v"], 2, "nothing to run"),
+        (["-"], 2, "standard input"),
+    ],
+)
+def test_errors(
+    folder: Path, capsys: pytest.CaptureFixture[str], words: list[str], status: int, message: str
+) -> None:
+    assert lprof.main(words) == status
+    out, err = capsys.readouterr()
+    assert (out, len(err.splitlines())) == ("", 1)
+    assert message in err
+    assert list(folder.iterdir()) == []
