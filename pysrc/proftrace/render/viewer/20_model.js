@@ -4,7 +4,8 @@
 // Node 0 is the root. `end[node]` is the first node behind its subtree, `start[node]` its left edge
 // in units of the first metric (children stand at the left of their parent, own values at the
 // right). `rowNodes[rowStart[d]] .. rowNodes[rowStart[d + 1] - 1]` are the nodes of depth d from
-// left to right, and `rowSums[k][i]` is the sum of metric k over rowNodes[0 .. i - 1].
+// left to right, and `rowSums[k][i]` is the sum of metric k over its row up to and with rowNodes[i]
+// (each row for itself: no sum is larger than the root, so all of them are exact).
 
 function buildModel({ header, columns }) {
   const count = header.n;
@@ -85,8 +86,11 @@ function buildRows(model) {
   const free = Uint32Array.from(rowStart);
   for (let node = 0; node < count; node++) rowNodes[free[depth[node]]++] = node;
   const rowSums = total.map((values) => {
-    const sums = new Float64Array(count + 1);
-    for (let i = 0; i < count; i++) sums[i + 1] = sums[i] + values[rowNodes[i]];
+    const sums = new Float64Array(count);
+    for (let row = 0; row <= deepest; row++) {
+      let sum = 0;
+      for (let i = rowStart[row]; i < rowStart[row + 1]; i++) sums[i] = sum += values[rowNodes[i]];
+    }
     return sums;
   });
   Object.assign(model, { rows: deepest + 1, rowStart, rowNodes, rowSums });

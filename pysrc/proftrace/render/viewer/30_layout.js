@@ -46,7 +46,7 @@ function rectangle(model, i, next, row, x, range, scale) {
     x,
     width: (right - range.from) * scale - x,
     right,
-    values: rowSums.map((sums) => sums[next] - sums[i]),
+    values: rowSums.map((sums, k) => sums[next - 1] - sums[i] + total[k][rowNodes[i]]),
   };
 }
 

@@ -11,8 +11,14 @@ const ORIGINS = [
 ];
 const SHADES = 6;
 const THEMES = {
-  light: { text: '#16181d', quiet: '#dde0e5', merged: '#b4b9c2', match: '#b5179e', lightness: 72, step: 2.6 },
-  dark: { text: '#f4f5f7', quiet: '#33373f', merged: '#5a606b', match: '#c2258a', lightness: 27, step: 1.6 },
+  light: {
+    text: '#16181d', quiet: '#dde0e5', merged: '#b4b9c2', match: '#b5179e',
+    vividness: 0.95, lightness: 74, step: 2.2,
+  },
+  dark: {
+    text: '#f4f5f7', quiet: '#33373f', merged: '#5a606b', match: '#c2258a',
+    vividness: 0.62, lightness: 26, step: 1.5,
+  },
 };
 
 function hashText(text) {
@@ -25,10 +31,9 @@ function hashText(text) {
 
 function shadeColor(origin, shade, themeName) {
   const { hue, saturation } = ORIGINS[origin];
-  const theme = THEMES[themeName];
-  const turned = hue + (shade - (SHADES - 1) / 2) * 4;
-  const lightness = theme.lightness + shade * theme.step;
-  return `hsl(${turned} ${saturation}% ${lightness}%)`;
+  const { vividness, lightness, step } = THEMES[themeName];
+  const turned = hue + (shade - (SHADES - 1) / 2) * 3;
+  return `hsl(${turned} ${(saturation * vividness).toFixed(1)}% ${(lightness + shade * step).toFixed(1)}%)`;
 }
 
 // One colour for each place, in the order of the places.

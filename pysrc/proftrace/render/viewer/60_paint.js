@@ -17,7 +17,7 @@ function paintScene(context, scene) {
   for (const rect of scene.rects) paintRect(context, scene, rect, charWidth);
   for (const rect of scene.rects) {
     if (rect.count > 1) continue;
-    if (rect.node === scene.selected) outline(context, scene, rect, 2);
+    if (rect.node === scene.selected && scene.showsSelection) outline(context, scene, rect, 2);
     else if (rect.node === scene.hovered) outline(context, scene, rect, 1);
   }
 }

@@ -20,7 +20,9 @@ class View {
     this.pending = false;
     this.lastRow = deepestBelow(model, 0);
     scroller.addEventListener('scroll', () => this.requestDraw(), { passive: true });
-    new ResizeObserver(() => this.resize()).observe(scroller);
+    canvas.addEventListener('focus', () => this.requestDraw());
+    canvas.addEventListener('blur', () => this.requestDraw());
+    new ResizeObserver(() => this.requestDraw()).observe(scroller);
   }
 
   get width() { return this.scroller.clientWidth; }
@@ -38,10 +40,6 @@ class View {
   rowAt(y) {
     const top = y + this.scroller.scrollTop;
     return Math.floor((this.flipped ? this.contentHeight - 1 - top : top) / ROW_HEIGHT);
-  }
-
-  resize() {
-    this.requestDraw();
   }
 
   setTheme(theme) {
@@ -161,6 +159,8 @@ class View {
       model, rects, theme, colors, search, selected, hovered, width, height,
       pixelRatio: window.devicePixelRatio || 1,
       zoomRow: model.depth[this.zoom],
+      // At rest the base of the view is selected: a frame around it would say nothing.
+      showsSelection: selected !== this.zoom || document.activeElement === this.canvas,
       yOfRow: (row) => this.yOfRow(row),
     };
   }

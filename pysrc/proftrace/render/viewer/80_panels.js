@@ -2,7 +2,7 @@
 // The words around the graph: tooltip, details, search result, legend. Text goes in by textContent
 // only: names are data.
 
-const LONGEST_TEXT = 400;
+const LONGEST_TEXT = 240;
 
 function shorten(text) {
   if (text.length <= LONGEST_TEXT) return text;
