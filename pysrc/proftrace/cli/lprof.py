@@ -12,7 +12,7 @@ from proftrace.cli.outcome import print_warnings, run_command
 from proftrace.cli.output import resolve_output
 from proftrace.errors import CaptureFileError
 from proftrace.run.launch import check_target, launch, report_command
-from proftrace.units import printable
+from proftrace.units import format_time, printable
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -180,7 +180,9 @@ def _print_table(
 def _title(profiles: Sequence[Profile], n_functions: int) -> str:
     programs = ", ".join(printable(profile.meta.get("program", "?")) for profile in profiles)
     functions = f"{n_functions} function{'' if n_functions == 1 else 's'}"
-    return f"lprof {__version__}  {programs}  {functions}"
+    walls = [p.header["last_mono_ns"] - p.header["start_mono_ns"] for p in profiles]
+    wall = f"  {format_time(sum(walls))} wall time" if min(walls) > 0 else ""
+    return f"lprof {__version__}  {programs}  {functions}{wall}"
 
 
 def _why_empty(n_functions: int) -> str:
