@@ -2,7 +2,7 @@
 #include "profile/history.h"
 
 #define PAGE_BYTES 4096u /* a munmap of a larger page says so itself: its length is rounded up */
-#define LARGEST_SIZE ((uint64_t)1 << 57) /* the address space of five-level page tables */
+#define LARGEST_SIZE ((uint64_t)1 << 48) /* more than any address space that programs get */
 #define KIND_BITS 4                      /* allocation kinds are below 16 */
 
 /* ---- sites --------------------------------------------------------------------------------- */
@@ -38,7 +38,7 @@ static void tell(struct history *history, const struct change *change)
 #define CHANGE(name) reduce_##name##_change(&history->name, site, change);
     REDUCERS(CHANGE)
 #undef CHANGE
-    site->bytes += change->bytes;
+    site->bytes = sum_of(site->bytes, change->bytes);
     site->blocks += change->blocks;
 }
 

@@ -1,6 +1,8 @@
 /* line_results.c - see line_results.h. */
 #include "profile/line_results.h"
 
+#include "profile/reduce.h" /* sum_of */
+
 static int add_call(struct line_results *results, struct table *rows, uint32_t function,
                     const struct rec_function *rec)
 {
@@ -16,9 +18,9 @@ static int add_call(struct line_results *results, struct table *rows, uint32_t f
     row = &results->calls.items[known - 1];
     if (rec->regime > row->regime)
         row->regime = rec->regime;
-    row->calls += (int64_t)rec->calls;
-    row->inclusive_ns += rec->inclusive_ns;
-    row->exclusive_ns += rec->exclusive_ns;
+    row->calls = sum_of(row->calls, (int64_t)rec->calls);
+    row->inclusive_ns = sum_of(row->inclusive_ns, rec->inclusive_ns);
+    row->exclusive_ns = sum_of(row->exclusive_ns, rec->exclusive_ns);
     return 0;
 }
 
@@ -36,11 +38,11 @@ static int add_line(struct line_results *results, struct table *rows, uint32_t f
         known = (uint32_t)results->lines.n;
     }
     row = &results->lines.items[known - 1];
-    row->hits += (int64_t)rec->hits;
-    row->raw_hits += (int64_t)rec->raw_hits;
-    row->inclusive_ns += rec->inclusive_ns;
-    row->exclusive_ns += rec->exclusive_ns;
-    row->await_ns += rec->await_ns;
+    row->hits = sum_of(row->hits, (int64_t)rec->hits);
+    row->raw_hits = sum_of(row->raw_hits, (int64_t)rec->raw_hits);
+    row->inclusive_ns = sum_of(row->inclusive_ns, rec->inclusive_ns);
+    row->exclusive_ns = sum_of(row->exclusive_ns, rec->exclusive_ns);
+    row->await_ns = sum_of(row->await_ns, rec->await_ns);
     return 0;
 }
 

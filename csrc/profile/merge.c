@@ -119,14 +119,6 @@ static enum step cursor_advance(struct merge *merge, struct cursor *cursor)
             return STEP_FAILED;
         }
         cursor_close_block(cursor);
-        if (cursor->next_block != 0) {
-            /* Not decoded before its turn: with thousands of threads only a few blocks are open. */
-            uint64_t first_seq = merge->log->blocks.items[cursor->next_block - 1].header.first_seq;
-            if (first_seq > cursor->key) {
-                cursor->key = first_seq;
-                return STEP_EVENT;
-            }
-        }
     }
     if (!cursor_decode_tail(cursor, &cursor->event))
         return STEP_DONE;
@@ -143,14 +135,30 @@ static void skip_covered_tail(struct cursor *cursor)
     }
 }
 
-/* A lower bound of the first event's seq, without decoding. */
+/*
+ * The seq of a stream's first event. The block's header does not say it: a block may begin with
+ * events from before there was a second thread. The block is closed again, so that thousands of
+ * threads which lived one after the other are not all in memory at once.
+ */
+static uint64_t first_seq(struct merge *merge, struct cursor *cursor)
+{
+    uint32_t block = cursor->next_block;
+    uint64_t seq = merge->log->blocks.items[block - 1].header.first_seq;
+    if (seq != 0 && cursor_open_block(merge, cursor) != STEP_FAILED && cursor_decode(cursor))
+        seq = cursor->event.seq;
+    cursor_close_block(cursor);
+    cursor->next_block = block;
+    merge->damaged = false; /* it is met again when its turn comes */
+    return seq;
+}
+
 static void cursor_start(struct merge *merge, struct cursor *cursor, uint32_t row)
 {
     cursor->row = row;
     cursor->stream = &merge->log->streams.items[row];
     cursor->next_block = cursor->stream->first_block;
     if (cursor->next_block != 0)
-        cursor->key = merge->log->blocks.items[cursor->next_block - 1].header.first_seq;
+        cursor->key = first_seq(merge, cursor);
     skip_covered_tail(cursor);
 }
 

@@ -1,15 +1,15 @@
 /*
  * merge.h - all events of a log in one order: by seq across streams, as written within a stream.
  *
- * Blocks are decoded when their turn comes; at most one a stream is in memory.
+ * Blocks are decoded when their turn comes; at most one a stream is in memory, and none of a stream
+ * that has not begun.
  */
 #ifndef PROFTRACE_PROFILE_MERGE_H
 #define PROFTRACE_PROFILE_MERGE_H
 
 #include "profile/log_reader.h"
 
-/* Reads one stream. `key` is the seq of the next event, or a lower bound while it is not decoded.
- */
+/* Reads one stream. `key` is the seq of its next event. */
 struct cursor {
     struct stream *stream;
     uint32_t row;        /* in log->streams */

@@ -32,6 +32,12 @@ struct amount {
     int64_t blocks;
 };
 
+/* A sum that wraps: a log may hold any numbers, and they are data, not behaviour. */
+static inline int64_t sum_of(int64_t a, int64_t b)
+{
+    return (int64_t)((uint64_t)a + (uint64_t)b);
+}
+
 #define SIZE_CLASSES 65 /* number of significant bits: 0 .. 64 */
 
 /* Everything ever allocated. */

@@ -3,13 +3,9 @@
 
 int reduce_peak_grow(struct reduce_peak *self, size_t n_sites)
 {
-    size_t n_old = self->sites.n;
     if (vec_reserve(&self->sites, n_sites) != 0)
         return -1;
     self->sites.n = n_sites;
-    /* A site that is new has nothing at the latest moment. */
-    for (size_t i = n_old; i < n_sites; i++)
-        self->sites.items[i] = (struct peak_site){.seen = self->moment};
     return 0;
 }
 
@@ -21,7 +17,7 @@ void reduce_peak_change(struct reduce_peak *self, const struct site *before,
         site->at_peak = (struct amount){before->bytes, before->blocks};
         site->seen = self->moment;
     }
-    self->live.bytes += change->bytes;
+    self->live.bytes = sum_of(self->live.bytes, change->bytes);
     self->live.blocks += change->blocks;
     if (self->live.bytes > self->highest.bytes) {
         self->highest = self->live;

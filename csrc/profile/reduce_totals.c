@@ -23,9 +23,9 @@ void reduce_totals_change(struct reduce_totals *self, const struct site *before,
         self->n_frees -= change->blocks;
         return;
     }
-    site->bytes += change->bytes;
+    site->bytes = sum_of(site->bytes, change->bytes);
     site->blocks++;
-    self->bytes += change->bytes;
+    self->bytes = sum_of(self->bytes, change->bytes);
     self->sizes[significant_bits((uint64_t)change->bytes)]++;
     if (self->n_allocations == 0 || change->bytes < self->smallest)
         self->smallest = change->bytes;

@@ -1,0 +1,257 @@
+/* log_fixture.c - see log_fixture.h. */
+#include "log_fixture.h"
+
+#include "check.h"
+#include "format/ring.h"
+
+#define A 0x7f0000001000u
+#define MAPPED 0x7f1000000000u
+#define PAGE 4096u
+
+static const uint8_t session_id[SESSION_ID_BYTES] = "a fixed session";
+
+void fixture_append(struct log_fixture *log, const void *bytes, size_t n_bytes)
+{
+    if (log->n_bytes + n_bytes > log->room) {
+        log->room = 2 * (log->n_bytes + n_bytes);
+        log->bytes = realloc(log->bytes, log->room);
+        CHECK(log->bytes != NULL);
+    }
+    memcpy(log->bytes + log->n_bytes, bytes, n_bytes);
+    log->n_bytes += n_bytes;
+}
+
+void fixture_block(struct log_fixture *log, struct block_header *header, const void *payload,
+                   size_t n_bytes)
+{
+    size_t room = block_bound(n_bytes);
+    uint8_t *out = malloc(room);
+    void *workspace = malloc(block_workspace_bytes());
+    size_t n_out;
+    CHECK(out != NULL && workspace != NULL);
+    n_out = block_pack(header, payload, n_bytes, out, room, workspace);
+    CHECK(n_out != 0);
+    fixture_append(log, out, n_out);
+    free(workspace);
+    free(out);
+}
+
+static void open_payload(struct log_fixture *log)
+{
+    log->put = put_over(log->payload, sizeof log->payload);
+    log->n_records = 0;
+}
+
+void fixture_header(struct log_fixture *log, uint32_t content)
+{
+    uint8_t bytes[FILE_HEADER_BYTES];
+    struct file_header header = {.content = content,
+                                 .start_wall_ns = 1764486000000000000u,
+                                 .start_mono_ns = 1000000000u,
+                                 .pid = 4242,
+                                 .ppid = 4241,
+                                 .python_hexversion = 0x030d00f0};
+    memcpy(header.session_id, session_id, sizeof session_id);
+    file_header_put(bytes, &header);
+    fixture_append(log, bytes, sizeof bytes);
+    open_payload(log);
+}
+
+void fixture_tables(struct log_fixture *log, enum block_kind kind)
+{
+    struct block_header header = {.kind = (uint8_t)kind, .mono_ns = 2000000000u};
+    CHECK(!log->put.bad);
+    header.n_records = log->n_records;
+    fixture_block(log, &header, log->payload, (size_t)(log->put.p - log->payload));
+    open_payload(log);
+}
+
+void fixture_events(struct log_fixture *log, uint32_t stream, const struct event *events, size_t n)
+{
+    struct block_header header = {.kind = BLOCK_EVENTS,
+                                  .stream = stream,
+                                  .n_records = (uint32_t)n,
+                                  .first_ordinal = log->ordinals[stream],
+                                  .first_seq = events[0].seq,
+                                  .last_seq = events[n - 1].seq,
+                                  .mono_ns = 2500000000u};
+    struct event_coder coder = EVENT_CODER_START(events[0].seq);
+    open_payload(log);
+    for (size_t i = 0; i < n; i++)
+        event_put(&log->put, &coder, &events[i]);
+    CHECK(!log->put.bad);
+    fixture_block(log, &header, log->payload, (size_t)(log->put.p - log->payload));
+    log->ordinals[stream] += n;
+    open_payload(log);
+}
+
+void fixture_end(struct log_fixture *log)
+{
+    struct block_header header = {.kind = BLOCK_END, .n_records = 1, .mono_ns = 3000000000u};
+    struct rec_end end = {.reason = END_CLEAN, .mono_ns = 3000000000u};
+    for (size_t i = 0; i < sizeof log->ordinals / sizeof log->ordinals[0]; i++)
+        end.n_events += log->ordinals[i];
+    open_payload(log);
+    record_put_end(&log->put, &end);
+    fixture_block(log, &header, log->payload, (size_t)(log->put.p - log->payload));
+    open_payload(log);
+}
+
+static void put_string(struct put *to, uint32_t id, const char *text)
+{
+    struct rec_string rec = {id, text, (uint32_t)strlen(text)};
+    record_put_string(to, &rec);
+}
+
+static void put_code(struct put *to, uint32_t id, uint32_t name, uint32_t first_line)
+{
+    /* Two units each on the first line, the next one, and one 5 below that. */
+    static const uint8_t linetable[] = {0x80 | 0 << 3 | 1,  0x12, 0x80 | 11 << 3 | 1, 4, 8,
+                                        0x80 | 13 << 3 | 1, 10};
+    struct rec_code rec = {.id = id,
+                           .name = name,
+                           .qualname = name,
+                           .file = 1,
+                           .first_line = first_line,
+                           .flags = 3,
+                           .linetable = linetable,
+                           .linetable_bytes = sizeof linetable};
+    record_put_code(to, &rec);
+}
+
+static void put_meta(struct put *to, const char *key, const char *value)
+{
+    struct rec_meta rec = {key, (uint32_t)strlen(key), value, (uint32_t)strlen(value)};
+    record_put_meta(to, &rec);
+}
+
+/* Strings 1-6, codes 1 main (line 10) and 2 work (line 20); nodes 1 main, 2-4 work on its lines. */
+static void put_memory_tables(struct log_fixture *log)
+{
+    static const char *const strings[] = {"app.py",     "main",     "work",
+                                          "MainThread", "worker-1", "caf\xc3\xa9 \xed\xb2\x80"};
+    static const struct rec_node nodes[] = {
+        {1, 0, 1, 0, 1}, {2, 1, 2, 1, 0}, {3, 1, 2, 2, 0}, {4, 1, 2, 5, 0}, {5, 2, 1, 3, 1}};
+    static const struct rec_thread threads[] = {
+        {0, 4242, 4, 1000000000u}, {1, 4243, 5, 1500000000u}, {2, 4244, 6, 1600000000u}};
+    struct put *to = &log->put;
+    for (uint32_t i = 0; i < 6; i++)
+        put_string(to, i + 1, strings[i]);
+    put_code(to, 1, 2, 10);
+    put_code(to, 2, 3, 20);
+    for (size_t i = 0; i < sizeof nodes / sizeof nodes[0]; i++)
+        record_put_node(to, &nodes[i]);
+    for (size_t i = 0; i < sizeof threads / sizeof threads[0]; i++)
+        record_put_thread(to, &threads[i]);
+    put_meta(to, "program", "app.py");
+    put_meta(to, "argv", "[\"app.py\", \"--fast\"]");
+    log->n_records = 18;
+    fixture_tables(log, BLOCK_DICT);
+}
+
+void fixture_memory(struct log_fixture *log, bool ended)
+{
+    static const struct event alone[] = {
+        {EVENT_MALLOC, 1, A, 100, 0},
+        {EVENT_CALLOC, 2, A + 0x100, 200, 0},
+        {EVENT_POSIX_MEMALIGN, 3, A + 0x200, 64, 0},
+        {EVENT_FREE, 0, A, 0, 0},
+        {EVENT_REALLOC, 1, A + 0x300, 300, 0},
+        {EVENT_MMAP, 4, MAPPED, 4 * PAGE, 0},
+        {EVENT_MUNMAP, 0, MAPPED + PAGE, PAGE, 0},
+        {EVENT_PYMALLOC_MALLOC, 2, A + 0x400, 32, 0},
+        {EVENT_PYMALLOC_FREE, 0, A + 0x400, 0, 0},
+        {EVENT_MALLOC, 0, A + 0x500, 0, 0},
+    };
+    static const struct event worker[] = {
+        {EVENT_MALLOC, 3, A + 0x600, 1000, 1},
+        {EVENT_FREE, 0, A + 0x100, 0, 4},
+        {EVENT_UNFREE, 0, A + 0x100, 0, 5},
+        {EVENT_ALIGNED_ALLOC, 3, A + 0x700, (uint64_t)5 << 30, 8},
+    };
+    static const struct event main_again[] = {
+        {EVENT_FREE, 0, A + 0x600, 0, 2},  {EVENT_MALLOC, 5, A + 0x600, 10, 3},
+        {EVENT_FREE, 0, A + 0x700, 0, 9},  {EVENT_MARK, 0, MARK_END_OF_SCRIPT, 0, 10},
+        {EVENT_FREE, 0, A + 0x600, 0, 11},
+    };
+    static const struct event third[] = {{EVENT_VALLOC, 5, A + 0x800, 8, 6},
+                                         {EVENT_MARK, 0, MARK_LOST, 2, 7}};
+    fixture_header(log, FILE_HAS_MEMORY);
+    put_memory_tables(log);
+    fixture_events(log, 0, alone, sizeof alone / sizeof alone[0]);
+    fixture_events(log, 2, third, sizeof third / sizeof third[0]);
+    fixture_events(log, 1, worker, sizeof worker / sizeof worker[0]);
+    fixture_events(log, 0, main_again, sizeof main_again / sizeof main_again[0]);
+    if (ended)
+        fixture_end(log);
+}
+
+void fixture_lines(struct log_fixture *log)
+{
+    static const char source[] = "def fast(n):\n    return n\n\n\ndef slow(n):\n    fast(n)\n";
+    static const struct rec_function functions[] = {{1, 1, REGIME_COLD, 10, 1000, 900},
+                                                    {2, 1, REGIME_HOT, 5, 50000, 40000}};
+    static const struct rec_line lines[] = {{1, 2, 10, 10, 1000, 900, 0},
+                                            {2, 6, 5, 10, 50000, -40000, 7}};
+    struct rec_source text = {1, 1, source, sizeof source - 1};
+    struct put *to = &log->put;
+    fixture_header(log, FILE_HAS_LINES);
+    put_string(to, 1, "app.py");
+    put_string(to, 2, "fast");
+    put_string(to, 3, "slow");
+    put_code(to, 1, 2, 1);
+    put_code(to, 2, 3, 5);
+    record_put_source(to, &text);
+    put_meta(to, "tool", "lprof");
+    log->n_records = 7;
+    fixture_tables(log, BLOCK_DICT);
+    for (int i = 0; i < 2; i++) {
+        record_put_function(&log->put, &functions[i]);
+        record_put_line(&log->put, &lines[i]);
+    }
+    log->n_records = 4;
+    fixture_tables(log, BLOCK_LINES);
+    fixture_end(log);
+}
+
+static void ring_slot(uint8_t *at, uint32_t stream, uint64_t base_ordinal,
+                      const struct event *events, size_t n)
+{
+    uint64_t words[64];
+    unsigned n_words = 0;
+    struct ring_slot slot = {.used = 1, .stream = stream, .base_ordinal = base_ordinal};
+    for (size_t i = 0; i < n; i++)
+        n_words += raw_event_put(words + n_words, &events[i]);
+    slot.committed_bytes = n_words * sizeof words[0];
+    memcpy(at, &slot, sizeof slot);
+    memcpy(at + sizeof slot, words, n_words * sizeof words[0]);
+}
+
+void fixture_ring(uint8_t out[FIXTURE_RING_BYTES])
+{
+    /* Stream 0 has 15 events in the log: the first of these is one of them. */
+    static const struct event main_tail[] = {{EVENT_FREE, 0, A + 0x600, 0, 11},
+                                             {EVENT_MALLOC, 6, A + 0x900, (uint64_t)6 << 32, 12}};
+    static const struct event third_tail[] = {{EVENT_MUNMAP, 0, MAPPED, 4 * PAGE, 13}};
+    struct ring_header header = {.dict_bytes = 1024, .slot_bytes = 1024, .n_slots = 2};
+    struct ring_slot dict = {.used = 1};
+    struct put put = put_over(out + RING_HEADER_BYTES + sizeof dict, 512);
+    struct rec_node node = {6, 5, 2, 4, 0};
+    memset(out, 0, FIXTURE_RING_BYTES);
+    memcpy(header.magic, RING_MAGIC, sizeof header.magic);
+    memcpy(header.session_id, session_id, sizeof session_id);
+    memcpy(out, &header, sizeof header);
+    record_put_node(&put, &node);
+    dict.committed_bytes = (size_t)(put.p - out) - RING_HEADER_BYTES - sizeof dict;
+    memcpy(out + RING_HEADER_BYTES, &dict, sizeof dict);
+    ring_slot(out + RING_HEADER_BYTES + 1024, 0, 14, main_tail, 2);
+    ring_slot(out + RING_HEADER_BYTES + 2048, 2, 2, third_tail, 1);
+}
+
+void write_file(const char *path, const void *bytes, size_t n_bytes)
+{
+    FILE *file = fopen(path, "wb");
+    CHECK(file != NULL);
+    CHECK_EQ(fwrite(bytes, 1, n_bytes, file), n_bytes);
+    CHECK_EQ(fclose(file), 0);
+}

@@ -1,0 +1,20 @@
+/* make_logs.c - writes the files of tests/logs/v1: `make_logs FOLDER`. */
+#include "check.h"
+#include "log_fixture.h"
+
+static struct log_fixture memory, lines;
+
+int main(int argc, char **argv)
+{
+    char path[4096];
+    CHECK_EQ(argc, 2);
+    fixture_memory(&memory, true);
+    fixture_lines(&lines);
+    snprintf(path, sizeof path, "%s/memory.bin", argv[1]);
+    write_file(path, memory.bytes, memory.n_bytes);
+    snprintf(path, sizeof path, "%s/lines.bin", argv[1]);
+    write_file(path, lines.bytes, lines.n_bytes);
+    free(memory.bytes);
+    free(lines.bytes);
+    return 0;
+}

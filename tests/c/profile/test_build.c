@@ -1,0 +1,192 @@
+/* A log through the whole reading side: fresh ones, and those of tests/logs/v1 (argv[1]). */
+#include "profile/build.h"
+
+#include "check.h"
+#include "log_fixture.h"
+
+#include <unistd.h>
+
+#define PAGE 4096
+#define GIB ((int64_t)1 << 30)
+
+static struct log_fixture log_;
+static char folder[] = "/tmp/proftrace-test-XXXXXX";
+static char path[64], ring_path[64];
+
+static void build(struct built_profile *profile, const char *from)
+{
+    struct read_error error = {0};
+    if (profile_build(profile, from, &error) != 0) {
+        fprintf(stderr, "%s: %s\n", from, error.text);
+        exit(1);
+    }
+}
+
+static void start(void)
+{
+    free(log_.bytes);
+    log_ = (struct log_fixture){0};
+    unlink(ring_path);
+}
+
+/* Live at the highest moment: after the 5 GiB came, before they went. */
+static void check_memory(const struct built_profile *profile)
+{
+    const struct history *history = &profile->history;
+    int64_t leaked = 0, peak = 0, mapped = 0;
+    CHECK_EQ(profile->log.ending, LOG_ENDED);
+    CHECK(!profile->events_damaged);
+    CHECK_EQ(profile->n_events, 21);
+    CHECK_EQ(profile->n_lost, 2);
+    CHECK_EQ(history->totals.n_allocations, 11);
+    CHECK_EQ(history->totals.n_frees, 5);
+    CHECK_EQ(history->totals.largest, 5 * GIB);
+    CHECK_EQ(history->totals.smallest, 0);
+    CHECK_EQ(history->totals.bytes,
+             100 + 200 + 64 + 300 + 4 * PAGE + 32 + 0 + 1000 + 10 + 8 + 5 * GIB);
+    CHECK_EQ(history->peak.highest.bytes, 200 + 64 + 300 + 3 * PAGE + 10 + 8 + 5 * GIB);
+    for (size_t i = 0; i < history->sites.n; i++) {
+        leaked += history->leaks.sites.items[i].bytes;
+        peak += history->peak.sites.items[i].at_peak.bytes;
+        if (history->sites.items[i].allocator == EVENT_MMAP)
+            mapped = history->leaks.sites.items[i].blocks;
+    }
+    CHECK_EQ(peak, history->peak.highest.bytes);
+    CHECK_EQ(leaked, 200 + 64 + 300 + 3 * PAGE + 10 + 8);
+    CHECK_EQ(mapped, 1); /* one mapping, in two pieces */
+}
+
+static void check_lines(const struct built_profile *profile)
+{
+    const struct line_results *results = &profile->results;
+    CHECK_EQ(results->calls.n, 2);
+    CHECK_EQ(results->calls.items[1].calls, 5);
+    CHECK_EQ(results->calls.items[1].regime, REGIME_HOT);
+    CHECK_EQ(results->lines.n, 2);
+    CHECK_EQ(results->lines.items[1].hits, 5);
+    CHECK_EQ(results->lines.items[1].raw_hits, 10);
+    CHECK_EQ(results->lines.items[1].exclusive_ns, -40000);
+    CHECK_EQ(results->lines.items[1].await_ns, 7);
+    CHECK_EQ(profile->log.dict.sources.n, 1);
+}
+
+static void a_memory_log_is_what_was_written(void)
+{
+    struct built_profile profile;
+    start();
+    fixture_memory(&log_, true);
+    write_file(path, log_.bytes, log_.n_bytes);
+    build(&profile, path);
+    check_memory(&profile);
+    CHECK_EQ(profile.stacks.functions.n, 2);
+    CHECK_EQ(profile.stacks.rows.n, 6); /* the empty stack and five nodes, each on its own line */
+    CHECK_EQ(profile.stacks.frames.items[profile.stacks.rows.items[2].frame].line, 20);
+    CHECK_EQ(profile.stacks.frames.items[profile.stacks.rows.items[3].frame].line, 21);
+    CHECK_EQ(profile.stacks.frames.items[profile.stacks.rows.items[4].frame].line, 26);
+    profile_release(&profile);
+}
+
+static void a_lines_log_is_what_was_written(void)
+{
+    struct built_profile profile;
+    start();
+    fixture_lines(&log_);
+    write_file(path, log_.bytes, log_.n_bytes);
+    build(&profile, path);
+    check_lines(&profile);
+    profile_release(&profile);
+}
+
+static void the_ring_is_appended(void)
+{
+    static uint8_t ring[FIXTURE_RING_BYTES];
+    struct built_profile profile;
+    start();
+    fixture_memory(&log_, false);
+    fixture_ring(ring);
+    write_file(path, log_.bytes, log_.n_bytes);
+    write_file(ring_path, ring, sizeof ring);
+    build(&profile, path);
+    CHECK_EQ(profile.log.ending, LOG_OPEN);
+    CHECK(profile.log.ring != NULL);
+    CHECK_EQ(profile.n_events, 23);
+    CHECK_EQ(profile.log.n_missing, 0);
+    CHECK_EQ(profile.history.totals.largest, (int64_t)6 << 32);
+    CHECK_EQ(profile.history.totals.n_frees, 6); /* the mapping is gone now */
+    CHECK_EQ(profile.stacks.rows.n, 7);
+    profile_release(&profile);
+}
+
+/* Sizes only grow with the length that is left: what is read is always a prefix of the truth. */
+static void every_prefix_is_an_error_or_a_prefix(void)
+{
+    int64_t events = 0;
+    start();
+    fixture_memory(&log_, true);
+    for (size_t n = 0; n <= log_.n_bytes; n++) {
+        struct built_profile profile;
+        struct read_error error = {0};
+        write_file(path, log_.bytes, n);
+        if (profile_build(&profile, path, &error) != 0) {
+            CHECK(n < FILE_HEADER_BYTES);
+            CHECK_EQ(error.kind, n == 0 ? READ_EMPTY : READ_CUT);
+        } else {
+            CHECK(n >= FILE_HEADER_BYTES);
+            CHECK((int64_t)profile.n_events >= events);
+            CHECK((profile.log.ending == LOG_ENDED) == (n == log_.n_bytes));
+            events = (int64_t)profile.n_events;
+        }
+        profile_release(&profile);
+    }
+    CHECK_EQ(events, 21);
+}
+
+static void repeated_blocks_count_once(void)
+{
+    struct built_profile profile;
+    struct log_fixture once = {0};
+    size_t first_blocks;
+    start();
+    fixture_memory(&log_, false);
+    first_blocks = log_.n_bytes - FILE_HEADER_BYTES;
+    fixture_append(&once, log_.bytes, log_.n_bytes);
+    fixture_append(&log_, once.bytes + FILE_HEADER_BYTES, first_blocks);
+    fixture_end(&log_);
+    write_file(path, log_.bytes, log_.n_bytes);
+    build(&profile, path);
+    check_memory(&profile);
+    profile_release(&profile);
+    free(once.bytes);
+}
+
+static void the_files_of_version_1_read_as_ever(const char *logs)
+{
+    struct built_profile profile;
+    char name[4096];
+    snprintf(name, sizeof name, "%s/memory.bin", logs);
+    build(&profile, name);
+    check_memory(&profile);
+    profile_release(&profile);
+    snprintf(name, sizeof name, "%s/lines.bin", logs);
+    build(&profile, name);
+    check_lines(&profile);
+    profile_release(&profile);
+}
+
+int main(int argc, char **argv)
+{
+    CHECK_EQ(argc, 2);
+    CHECK(mkdtemp(folder) != NULL);
+    snprintf(path, sizeof path, "%s/log", folder);
+    snprintf(ring_path, sizeof ring_path, "%s/log.ring", folder);
+    a_memory_log_is_what_was_written();
+    a_lines_log_is_what_was_written();
+    the_ring_is_appended();
+    every_prefix_is_an_error_or_a_prefix();
+    repeated_blocks_count_once();
+    the_files_of_version_1_read_as_ever(argv[1]);
+    start();
+    unlink(path);
+    rmdir(folder);
+    return 0;
+}
