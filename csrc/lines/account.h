@@ -1,0 +1,168 @@
+/*
+ * account.h - hits and time per line, from events: the cold regime.
+ *
+ * Each thread has a shadow stack of the profiled frames that are running in it, and for every code
+ * object it met a table of cells, one a line. Only the thread itself writes them, with plain
+ * stores; the result adds them up over all threads. When a thread ends, its tables wait for the
+ * next new thread, which goes on adding to them: sums need no owner.
+ *
+ * Time is in ticks (base/ticks.h). The time between two events of a thread belongs to the line on
+ * top of its stack (exclusive). A line's inclusive time is from its event to the next one of its
+ * frame, or to the frame's exit, callees included; when the line is active in several frames of
+ * the thread (recursion), only the outermost counts. A suspended generator is not on the stack.
+ *
+ * Functions here are called with the time of their event. They never fail the program: what cannot
+ * be recorded because memory is out is left out.
+ */
+#ifndef PROFTRACE_LINES_ACCOUNT_H
+#define PROFTRACE_LINES_ACCOUNT_H
+
+#include "lines/registry.h"
+
+struct line_cell {
+    uint64_t deliveries; /* LINE events */
+    uint64_t returns;    /* those that only came back to a line in progress */
+    int64_t exclusive;
+    int64_t inclusive;
+    uint32_t active;    /* frames of this thread that are on this line */
+    uint32_t ambiguous; /* ask account_came_back about every event here */
+};
+
+/* The share of one thread in one code object. */
+struct code_table {
+    const struct lines_code *code;
+    uint64_t calls;
+    int64_t inclusive;
+    uint32_t active;
+    /* Between the start of a frame and its first line: of the outermost frame, of recursive ones.
+     */
+    struct line_cell entry;
+    struct line_cell nested_entry;
+    struct line_cell cells[]; /* code->n_lines */
+};
+
+struct lines_frame {
+    const void *key; /* of the code; NULL in the frame below the first */
+    struct line_cell *line;
+    uint64_t line_start;
+    struct line_cell *cells;
+    int32_t first_line;
+    uint32_t n_lines;
+    struct code_table *table;
+    uint64_t start;
+    struct lines_frame *below;
+    struct lines_frame *above; /* allocated before; NULL at the end of what is */
+};
+
+#define RECENT_TABLES 32u
+
+struct lines_thread {
+    struct lines_frame *top;                  /* never NULL */
+    uint64_t last;                            /* time of the last event */
+    struct code_table *recent[RECENT_TABLES]; /* by address of the code */
+    struct code_table **tables;               /* by code id; NULL = not met */
+    uint32_t n_tables;
+    uint32_t index; /* from 1 */
+    uint64_t tid;
+    uint64_t start_mono_ns;
+    struct lines_thread *next;      /* of all threads there ever were */
+    struct lines_thread *next_idle; /* of those whose owner has ended */
+    struct arena arena;
+    struct line_cell nowhere; /* takes the time when nothing is on the stack */
+    struct lines_frame bottom;
+};
+
+/* NULL until the thread's first event. */
+extern TLS_FAST struct lines_thread *lines_self;
+extern struct lines_thread *lines_threads; /* list head; read with acquire order */
+
+/* Returns this thread's state, made if need be; NULL when memory is out. */
+NODISCARD struct lines_thread *account_thread(void);
+
+/* Returns the thread's table for a code object; NULL when it is not registered, or no memory. */
+NODISCARD struct code_table *account_table(struct lines_thread *thread, const void *key);
+
+/* A frame begins (PY_START): a call. */
+void account_start(struct lines_thread *thread, struct code_table *table, uint64_t now);
+/* A frame goes on at a code unit (PY_RESUME, PY_THROW); not a call and not a hit. */
+void account_resume(struct lines_thread *thread, struct code_table *table, uint32_t unit,
+                    uint64_t now);
+/* A frame is left (PY_RETURN, PY_YIELD, PY_UNWIND). */
+void account_leave(struct lines_thread *thread, const void *key, uint64_t now);
+
+/*
+ * Makes a frame of this code the top, for an event that came when it was not: drops the frames
+ * above the nearest one, or pushes one for a frame that was entered unseen (profiled while running,
+ * or greenlets were switched). Returns -1 when the code is not registered or memory is out.
+ */
+NODISCARD int account_resynchronise(struct lines_thread *thread, const void *key, uint64_t now);
+
+/*
+ * A LINE event for the code on top. Returns the line's cell when the caller has to decide by the
+ * instruction whether the event counts (then account_came_back), else NULL.
+ */
+static inline struct line_cell *account_line(struct lines_thread *thread, int32_t line,
+                                             uint64_t now)
+{
+    struct lines_frame *top = thread->top;
+    struct line_cell *before = top->line;
+    uint32_t index = (uint32_t)(line - top->first_line);
+    struct line_cell *cell;
+    if (unlikely(index >= top->n_lines))
+        return NULL;
+    cell = top->cells + index;
+    before->exclusive += (int64_t)(now - thread->last);
+    thread->last = now;
+    if (likely(--before->active == 0))
+        before->inclusive += (int64_t)(now - top->line_start);
+    top->line = cell;
+    top->line_start = now;
+    cell->active++;
+    cell->deliveries++;
+    return unlikely(cell->ambiguous) ? cell : NULL;
+}
+
+/* Says that the event at this code unit, which account_line asked about, may not count. */
+static inline void account_came_back(struct lines_thread *thread, struct line_cell *cell,
+                                     uint32_t unit)
+{
+    const struct lines_code *code = thread->top->table->code;
+    if (unit < code->n_units && (code->skip[unit >> 3] >> (unit & 7) & 1))
+        cell->returns++;
+}
+
+/* A forked child has one thread and counts for itself. */
+void account_after_fork(void);
+
+/* Totals of a code object over all threads, what is running included up to now. */
+struct line_total {
+    uint64_t hits;
+    uint64_t raw_hits;
+    int64_t inclusive;
+    int64_t exclusive;
+    uint64_t mark; /* the last thread whose running frames were added: outermost first */
+};
+
+struct code_total {
+    const struct lines_code *code;
+    uint64_t calls;
+    int64_t inclusive;
+    int64_t exclusive;
+    uint64_t mark;
+    struct line_total *lines; /* code->n_lines */
+};
+
+struct account_totals {
+    struct code_total *codes; /* by code id - 1 */
+    uint32_t n_codes;
+    size_t n_bytes; /* owned pages */
+};
+
+/*
+ * Adds up what was counted so far. Takes no lock and allocates pages only, so that it can run in a
+ * signal handler; other threads may go on counting. Returns -1 when memory is out.
+ */
+NODISCARD int account_sum(struct account_totals *totals, uint64_t now);
+void account_totals_release(struct account_totals *totals);
+
+#endif

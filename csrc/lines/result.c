@@ -1,0 +1,230 @@
+/* result.c - see result.h. */
+#include "lines/result.h"
+
+#include "format/block.h"
+#include "format/record.h"
+#include "lines/account.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h> /* rename */
+#include <string.h>
+#include <unistd.h>
+
+/* A block is closed when this much is in it; one record may be larger. */
+#define BLOCK_WANTED_BYTES ((size_t)1 << 20)
+/* More than any record needs besides its texts. */
+#define RECORD_ROOM 256
+
+struct result {
+    int fd;
+    int error; /* errno of the first failure */
+    struct put payload;
+    uint8_t *buffer; /* owned pages: the payload of the block that is being filled */
+    size_t buffer_bytes;
+    uint8_t *packed; /* owned pages: room for the block as it is stored */
+    size_t packed_bytes;
+    void *workspace; /* owned pages */
+    uint8_t kind;    /* of the block that is being filled */
+    uint32_t n_records;
+    uint64_t ordinals[BLOCK_END + 1];
+};
+
+static void write_all(struct result *result, const uint8_t *bytes, size_t n_bytes)
+{
+    while (result->error == 0 && n_bytes != 0) {
+        ssize_t n = write(result->fd, bytes, n_bytes);
+        if (n < 0) {
+            if (errno != EINTR)
+                result->error = errno;
+            continue;
+        }
+        bytes += n;
+        n_bytes -= (size_t)n;
+    }
+}
+
+static int reserve(uint8_t **buffer, size_t *have, size_t want)
+{
+    uint8_t *larger;
+    if (want <= *have)
+        return 0;
+    larger = pages_grow(*buffer, *have, want);
+    if (larger == NULL)
+        return -1;
+    *buffer = larger;
+    *have = want;
+    return 0;
+}
+
+static void block_close(struct result *result)
+{
+    size_t raw_bytes = (size_t)(result->payload.p - result->buffer);
+    struct block_header header = {
+        .kind = result->kind,
+        .n_records = result->n_records,
+        .first_ordinal = result->ordinals[result->kind],
+        .mono_ns = mono_now_ns(),
+    };
+    size_t n_bytes;
+    if (result->error != 0 || result->n_records == 0)
+        return;
+    if (reserve(&result->packed, &result->packed_bytes, block_bound(raw_bytes)) < 0) {
+        result->error = ENOMEM;
+        return;
+    }
+    n_bytes = block_pack(&header, result->buffer, raw_bytes, result->packed, result->packed_bytes,
+                         result->workspace);
+    if (n_bytes == 0) {
+        result->error = EFBIG;
+        return;
+    }
+    write_all(result, result->packed, n_bytes);
+    result->ordinals[result->kind] += result->n_records;
+    result->n_records = 0;
+    result->payload = put_over(result->buffer, result->buffer_bytes);
+}
+
+/* Returns where the next record goes, with room for it and its texts. */
+static struct put *record_begin(struct result *result, uint8_t kind, size_t text_bytes)
+{
+    size_t used = (size_t)(result->payload.p - result->buffer);
+    size_t want = RECORD_ROOM + text_bytes;
+    if (result->n_records != 0 && (kind != result->kind || used + want > BLOCK_WANTED_BYTES)) {
+        block_close(result);
+        used = 0;
+    }
+    if (reserve(&result->buffer, &result->buffer_bytes, used + want) < 0)
+        result->error = ENOMEM;
+    result->payload = put_over(result->buffer, result->buffer_bytes);
+    result->payload.p += used;
+    result->payload.bad = result->error != 0;
+    result->kind = kind;
+    result->n_records++;
+    return &result->payload;
+}
+
+static void put_dictionary(struct result *result, const struct account_totals *totals)
+{
+    for (struct lines_meta *meta = lines_registry.metas; meta != NULL; meta = meta->next)
+        record_put_meta(
+            record_begin(result, BLOCK_DICT, meta->key_bytes + meta->value_bytes),
+            &(struct rec_meta){meta->key, meta->key_bytes, meta->value, meta->value_bytes});
+    for (struct lines_text *text = lines_registry.texts; text != NULL; text = text->next)
+        record_put_string(record_begin(result, BLOCK_DICT, text->n_bytes),
+                          &(struct rec_string){text->id, text->text, text->n_bytes});
+    for (uint32_t i = 0; i < totals->n_codes; i++) {
+        const struct lines_code *code = totals->codes[i].code;
+        struct rec_code rec = {
+            .id = code->id,
+            .name = code->name,
+            .qualname = code->qualname,
+            .file = code->file,
+            .first_line = code->def_line,
+            .flags = code->flags,
+        };
+        record_put_code(record_begin(result, BLOCK_DICT, 0), &rec);
+    }
+    for (struct lines_source *source = lines_registry.sources; source != NULL;
+         source = source->next)
+        record_put_source(
+            record_begin(result, BLOCK_DICT, source->n_bytes),
+            &(struct rec_source){source->id, source->file, source->text, source->n_bytes});
+    for (const struct lines_thread *thread = lines_threads; thread != NULL; thread = thread->next)
+        record_put_thread(record_begin(result, BLOCK_DICT, 0),
+                          &(struct rec_thread){.index = thread->index,
+                                               .tid = thread->tid,
+                                               .start_mono_ns = thread->start_mono_ns});
+}
+
+static void put_code_lines(struct result *result, const struct code_total *total, double scale_ns)
+{
+    const struct lines_code *code = total->code;
+    struct rec_function function = {
+        .code = code->id,
+        .source = code->source,
+        .regime = code->regime,
+        .calls = total->calls,
+        .inclusive_ns = (int64_t)((double)total->inclusive * scale_ns),
+        .exclusive_ns = (int64_t)((double)total->exclusive * scale_ns),
+    };
+    record_put_function(record_begin(result, BLOCK_LINES, 0), &function);
+    for (uint32_t i = 0; i < code->n_lines; i++) {
+        const struct line_total *line = &total->lines[i];
+        struct rec_line rec = {
+            .code = code->id,
+            .line = (uint32_t)code->first_line + i,
+            .hits = line->hits,
+            .raw_hits = line->raw_hits,
+            .inclusive_ns = (int64_t)((double)line->inclusive * scale_ns),
+            .exclusive_ns = (int64_t)((double)line->exclusive * scale_ns),
+        };
+        /* A line can have time and no event: a generator that was profiled while suspended. */
+        if (line->raw_hits != 0 || line->inclusive != 0)
+            record_put_line(record_begin(result, BLOCK_LINES, 0), &rec);
+    }
+}
+
+static void put_file_header(struct result *result, const struct result_settings *settings)
+{
+    uint8_t bytes[FILE_HEADER_BYTES];
+    struct file_header header = {
+        .min_reader = FORMAT_MIN_READER,
+        .content = FILE_HAS_LINES,
+        .options = settings->options,
+        .start_wall_ns = settings->start_wall_ns,
+        .start_mono_ns = settings->start.mono_ns,
+        .pid = settings->pid,
+        .ppid = settings->ppid,
+        .python_hexversion = settings->python_hexversion,
+    };
+    memcpy(header.session_id, settings->session_id, sizeof header.session_id);
+    file_header_put(bytes, &header);
+    write_all(result, bytes, sizeof bytes);
+}
+
+static void put_everything(struct result *result, const struct result_settings *settings,
+                           uint8_t end_reason)
+{
+    struct account_totals totals;
+    struct tick_anchor end = ticks_anchor();
+    double scale_ns;
+    if (account_sum(&totals, end.ticks) < 0) {
+        result->error = ENOMEM;
+        return;
+    }
+    scale_ns = ticks_scale_ns(&settings->start, &end);
+    put_file_header(result, settings);
+    put_dictionary(result, &totals);
+    for (uint32_t i = 0; i < totals.n_codes; i++)
+        put_code_lines(result, &totals.codes[i], scale_ns);
+    record_put_end(record_begin(result, BLOCK_END, 0),
+                   &(struct rec_end){.reason = end_reason, .mono_ns = end.mono_ns});
+    block_close(result);
+    account_totals_release(&totals);
+}
+
+int result_write(const struct result_settings *settings, uint8_t end_reason)
+{
+    struct result result = {.fd = -1};
+    result.workspace = pages_alloc(block_workspace_bytes());
+    if (result.workspace == NULL)
+        return ENOMEM;
+    result.fd = open(settings->temporary, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+    if (result.fd < 0) {
+        result.error = errno;
+        goto done;
+    }
+    put_everything(&result, settings, end_reason);
+    if (close(result.fd) < 0 && result.error == 0)
+        result.error = errno;
+    if (result.error == 0 && rename(settings->temporary, settings->path) < 0)
+        result.error = errno;
+    if (result.error != 0)
+        unlink(settings->temporary);
+done:
+    pages_free(result.workspace, block_workspace_bytes());
+    pages_free(result.buffer, result.buffer_bytes);
+    pages_free(result.packed, result.packed_bytes);
+    return result.error;
+}

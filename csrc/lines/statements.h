@@ -1,0 +1,69 @@
+/*
+ * statements.h - where in a code object a LINE event is the beginning of something, and where it
+ * only comes back to a line that is still in progress.
+ *
+ * CPython delivers a LINE event whenever execution arrives at another line: a call spread over
+ * several lines is delivered again when its arguments are ready, a `with` line again at its end.
+ * What users mean by hits is how often the statement (or the part of it on that line) began. The
+ * analysis is static, once per code object, and knows no opcode: the caller describes control flow
+ * and stack effects, which hold for every version of the interpreter.
+ *
+ * An event does not count if the line has an earlier instruction whose value, or whose `with`
+ * block, is still on the stack. Loop headers count as entries plus iterations.
+ */
+#ifndef PROFTRACE_LINES_STATEMENTS_H
+#define PROFTRACE_LINES_STATEMENTS_H
+
+#include "base/compiler.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+enum instr_flow {
+    FLOW_NEXT,   /* goes on with the next instruction */
+    FLOW_JUMP,   /* always jumps */
+    FLOW_BRANCH, /* either */
+    FLOW_END,    /* leaves the frame, or raises */
+};
+
+/* One instruction together with the EXTENDED_ARGs in front of it. */
+struct instr {
+    uint32_t unit;       /* of its first EXTENDED_ARG, in 2-byte code units: where its event is */
+    int32_t line;        /* 0 = none: made by the compiler, no event */
+    uint32_t target;     /* index of the instruction it jumps to */
+    int32_t effect_next; /* change of the stack depth when it does not jump */
+    int32_t effect_jump;
+    uint8_t flow;     /* enum instr_flow */
+    bool iterates;    /* FOR_ITER */
+    bool closes_loop; /* the way back of a loop, not the waiting loop of an await */
+};
+
+/* One row of the exception table, in instruction indices: [start, end) is guarded. */
+struct instr_guard {
+    uint32_t start;
+    uint32_t end;
+    uint32_t target;
+    int32_t depth;  /* the stack is cut to this when the handler is entered */
+    int32_t pushed; /* and then gets this many values: 1, or 2 with the raising position */
+};
+
+struct instr_list {
+    const struct instr *instrs;
+    uint32_t n_instrs;
+    const struct instr_guard *guards;
+    uint32_t n_guards;
+    uint32_t n_units; /* of the whole code object */
+};
+
+static inline bool unit_is_marked(const uint8_t *bitmap, uint32_t unit)
+{
+    return bitmap[unit >> 3] >> (unit & 7) & 1;
+}
+
+/*
+ * Sets the bit of every code unit whose LINE event does not count in `skip` (n_units bits, zeroed
+ * by the caller). Returns how many were set; -1 when memory is out, then nothing was set.
+ */
+NODISCARD int statements_find(const struct instr_list *code, uint8_t *skip);
+
+#endif
