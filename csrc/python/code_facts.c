@@ -1,0 +1,311 @@
+/* code_facts.c - see code_facts.h. */
+#include "python/code_facts.h"
+
+#include "lines/statements.h"
+
+#include <string.h>
+
+#define N_OPCODES 256
+
+struct opcode_facts {
+    uint8_t caches;
+    uint8_t flow;   /* enum instr_flow */
+    bool is_prefix; /* EXTENDED_ARG */
+    bool jumps_back;
+    bool iterates;
+    bool closes_loop;
+};
+
+static struct opcode_facts opcodes[N_OPCODES];
+
+/* Everything of one code object that has to be released again. */
+struct reading {
+    PyObject *bytecode;   /* owned: co_code */
+    const uint8_t *bytes; /* borrowed from bytecode */
+    uint32_t n_units;
+    int32_t *line_of_unit;
+    uint32_t *instr_of_unit;
+    uint8_t *skip;
+    struct instr *instrs;
+    uint32_t n_instrs;
+    struct instr_guard *guards;
+    uint32_t n_guards;
+};
+
+static bool name_starts(const char *name, const char *start)
+{
+    return strncmp(name, start, strlen(start)) == 0;
+}
+
+static void classify(struct opcode_facts *facts, const char *name, bool jumps)
+{
+    facts->is_prefix = strcmp(name, "EXTENDED_ARG") == 0;
+    facts->iterates = strcmp(name, "FOR_ITER") == 0;
+    facts->jumps_back =
+        name_starts(name, "JUMP_BACKWARD") || (jumps && strcmp(name, "END_ASYNC_FOR") == 0);
+    facts->closes_loop = strcmp(name, "JUMP_BACKWARD") == 0;
+    if (jumps)
+        facts->flow = name_starts(name, "JUMP_") ? FLOW_JUMP : FLOW_BRANCH;
+    else if (name_starts(name, "RETURN_VALUE") || name_starts(name, "RETURN_CONST") ||
+             name_starts(name, "RAISE_VARARGS") || name_starts(name, "RERAISE") ||
+             name_starts(name, "INTERPRETER_EXIT"))
+        facts->flow = FLOW_END;
+    else
+        facts->flow = FLOW_NEXT;
+}
+
+/* `entries` is a list by opcode (3.12) or a mapping by name (3.13 and later). */
+static long cache_entries(PyObject *entries, PyObject *name, long opcode)
+{
+    PyObject *item;
+    long n = 0;
+    if (PyList_Check(entries)) {
+        item = opcode < PyList_GET_SIZE(entries) ? PyList_GET_ITEM(entries, opcode) : NULL;
+        return item == NULL ? 0 : PyLong_AsLong(item);
+    }
+    item = PyObject_GetItem(entries, name);
+    if (item == NULL) {
+        PyErr_Clear(); /* has no row: no cache */
+        return 0;
+    }
+    n = PyLong_AsLong(item);
+    Py_DECREF(item);
+    return n;
+}
+
+static int read_opcodes(PyObject *names, PyObject *jumps, PyObject *entries)
+{
+    PyObject *name, *number;
+    Py_ssize_t at = 0;
+    while (PyDict_Next(names, &at, &name, &number)) {
+        long opcode = PyLong_AsLong(number);
+        const char *text = PyUnicode_AsUTF8(name);
+        int is_jump = PySequence_Contains(jumps, number);
+        if (text == NULL || is_jump < 0 || (opcode < 0 && PyErr_Occurred()))
+            return -1;
+        if (opcode >= N_OPCODES) /* names that only the compiler uses */
+            continue;
+        classify(&opcodes[opcode], text, is_jump != 0);
+        opcodes[opcode].caches = (uint8_t)cache_entries(entries, name, opcode);
+        if (PyErr_Occurred())
+            return -1;
+    }
+    return 0;
+}
+
+int code_facts_prepare(void)
+{
+    PyObject *module = PyImport_ImportModule("opcode");
+    PyObject *names = NULL, *jumps = NULL, *entries = NULL;
+    int result = -1;
+    if (module == NULL)
+        return -1;
+    names = PyObject_GetAttrString(module, "opmap");
+    jumps = PyObject_GetAttrString(module, "hasjrel");
+    entries = PyObject_GetAttrString(module, "_inline_cache_entries");
+    if (names != NULL && jumps != NULL && entries != NULL && PyDict_Check(names))
+        result = read_opcodes(names, jumps, entries);
+    if (result < 0 && !PyErr_Occurred())
+        PyErr_SetString(PyExc_RuntimeError, "the opcode module has an unknown form");
+    Py_XDECREF(names);
+    Py_XDECREF(jumps);
+    Py_XDECREF(entries);
+    Py_DECREF(module);
+    return result;
+}
+
+static void reading_free(struct reading *reading)
+{
+    Py_XDECREF(reading->bytecode);
+    PyMem_RawFree(reading->line_of_unit);
+    PyMem_RawFree(reading->instr_of_unit);
+    PyMem_RawFree(reading->skip);
+    PyMem_RawFree(reading->instrs);
+    PyMem_RawFree(reading->guards);
+}
+
+static int reading_alloc(struct reading *reading, PyCodeObject *code)
+{
+    uint32_t n;
+    reading->bytecode = PyCode_GetCode(code);
+    if (reading->bytecode == NULL)
+        return -1;
+    reading->bytes = (const uint8_t *)PyBytes_AS_STRING(reading->bytecode);
+    n = reading->n_units = (uint32_t)(PyBytes_GET_SIZE(reading->bytecode) / 2);
+    reading->line_of_unit = PyMem_RawCalloc(n + 1, sizeof *reading->line_of_unit);
+    reading->instr_of_unit = PyMem_RawCalloc(n + 1, sizeof *reading->instr_of_unit);
+    reading->skip = PyMem_RawCalloc(n / 8 + 1, 1);
+    reading->instrs = PyMem_RawCalloc(n + 1, sizeof *reading->instrs);
+    if (reading->line_of_unit == NULL || reading->instr_of_unit == NULL || reading->skip == NULL ||
+        reading->instrs == NULL) {
+        PyErr_NoMemory();
+        return -1;
+    }
+    return 0;
+}
+
+static int read_lines(struct reading *reading, PyCodeObject *code)
+{
+    PyObject *rows = PyObject_CallMethod((PyObject *)code, "co_lines", NULL);
+    PyObject *row;
+    if (rows == NULL)
+        return -1;
+    while ((row = PyIter_Next(rows)) != NULL) {
+        int start = 0, end = 0;
+        PyObject *line = NULL; /* borrowed from row */
+        bool ok = PyArg_ParseTuple(row, "iiO", &start, &end, &line);
+        long number = ok && line != Py_None ? PyLong_AsLong(line) : 0;
+        Py_DECREF(row);
+        if (!ok)
+            break;
+        for (int unit = start / 2; number > 0 && unit < end / 2; unit++)
+            if (unit >= 0 && (uint32_t)unit < reading->n_units)
+                reading->line_of_unit[unit] = (int32_t)number;
+    }
+    Py_DECREF(rows);
+    return PyErr_Occurred() ? -1 : 0;
+}
+
+static int stack_effect(int opcode, uint32_t argument, int jump)
+{
+    int effect = PyCompile_OpcodeStackEffectWithJump(opcode, (int)argument, jump);
+    return effect == PY_INVALID_STACK_EFFECT ? 0 : effect;
+}
+
+/* Targets are code units at first; the instructions behind them may not have been read yet. */
+static void read_instrs(struct reading *reading)
+{
+    uint32_t argument = 0, first_unit = 0, unit = 0;
+    while (unit < reading->n_units) {
+        int opcode = reading->bytes[2 * unit];
+        const struct opcode_facts *facts = &opcodes[opcode];
+        struct instr *instr = &reading->instrs[reading->n_instrs];
+        uint32_t next = unit + 1 + facts->caches;
+        argument = argument << 8 | reading->bytes[2 * unit + 1];
+        for (uint32_t i = unit; i < next && i < reading->n_units; i++)
+            reading->instr_of_unit[i] = reading->n_instrs;
+        unit = next;
+        if (facts->is_prefix)
+            continue;
+        *instr = (struct instr){
+            .unit = first_unit,
+            .line = reading->line_of_unit[first_unit],
+            .target = facts->jumps_back ? next - argument : next + argument,
+            .effect_next = stack_effect(opcode, argument, 0),
+            .effect_jump = stack_effect(opcode, argument, 1),
+            .flow = facts->flow,
+            .iterates = facts->iterates,
+            .closes_loop = facts->closes_loop,
+        };
+        reading->n_instrs++;
+        argument = 0;
+        first_unit = unit;
+    }
+    for (uint32_t i = 0; i < reading->n_instrs; i++) {
+        struct instr *instr = &reading->instrs[i];
+        if (instr->flow != FLOW_JUMP && instr->flow != FLOW_BRANCH)
+            instr->target = 0;
+        else if (instr->target < reading->n_units)
+            instr->target = reading->instr_of_unit[instr->target];
+        else
+            *instr = (struct instr){.unit = instr->unit, .line = instr->line, .flow = FLOW_END};
+    }
+}
+
+/* Numbers of the exception table: 6 bits a byte, most significant first, bit 6 = more follows. */
+static uint32_t get_table_number(const uint8_t **at, const uint8_t *end)
+{
+    uint32_t value = 0;
+    while (*at < end) {
+        uint8_t byte = *(*at)++;
+        value = value << 6 | (byte & 63u);
+        if (!(byte & 64u))
+            break;
+    }
+    return value;
+}
+
+static int read_guards(struct reading *reading, PyCodeObject *code)
+{
+    const uint8_t *at = (const uint8_t *)PyBytes_AS_STRING(code->co_exceptiontable);
+    const uint8_t *end = at + PyBytes_GET_SIZE(code->co_exceptiontable);
+    reading->guards = PyMem_RawCalloc((size_t)(end - at) / 4 + 1, sizeof *reading->guards);
+    if (reading->guards == NULL) {
+        PyErr_NoMemory();
+        return -1;
+    }
+    while (end - at >= 4) { /* a row has four numbers, each at least a byte */
+        uint32_t start = get_table_number(&at, end);
+        uint32_t length = get_table_number(&at, end);
+        uint32_t target = get_table_number(&at, end);
+        uint32_t depth = get_table_number(&at, end);
+        if (target >= reading->n_units || start > reading->n_units ||
+            length > reading->n_units - start)
+            continue;
+        reading->guards[reading->n_guards++] = (struct instr_guard){
+            .start = reading->instr_of_unit[start],
+            .end = start + length == reading->n_units ? reading->n_instrs
+                                                      : reading->instr_of_unit[start + length],
+            .target = reading->instr_of_unit[target],
+            .depth = (int32_t)(depth >> 1),
+            .pushed = 1 + (int32_t)(depth & 1),
+        };
+    }
+    return 0;
+}
+
+static struct lines_code *register_reading(const struct reading *reading, PyCodeObject *code,
+                                           uint32_t source)
+{
+    Py_ssize_t name_bytes, qualname_bytes;
+    struct lines_code *registered = NULL;
+    PyObject *file = PyUnicode_AsEncodedString(code->co_filename, "utf-8", "surrogatepass");
+    struct code_facts facts = {
+        .key = code,
+        .name = PyUnicode_AsUTF8AndSize(code->co_name, &name_bytes),
+        .qualname = PyUnicode_AsUTF8AndSize(code->co_qualname, &qualname_bytes),
+        .source = source,
+        .def_line = (uint32_t)code->co_firstlineno,
+        .flags = (uint32_t)code->co_flags,
+        .n_units = reading->n_units,
+        .line_of_unit = reading->line_of_unit,
+        .skip = reading->skip,
+    };
+    if (file != NULL && facts.name != NULL && facts.qualname != NULL) {
+        facts.file = PyBytes_AS_STRING(file);
+        facts.file_bytes = (uint32_t)PyBytes_GET_SIZE(file);
+        facts.name_bytes = (uint32_t)name_bytes;
+        facts.qualname_bytes = (uint32_t)qualname_bytes;
+        registered = registry_add_code(&facts);
+        if (registered == NULL)
+            PyErr_SetString(PyExc_ValueError, "it has no lines, or too many");
+    }
+    Py_XDECREF(file);
+    return registered;
+}
+
+struct lines_code *code_facts_register(PyCodeObject *code, uint32_t source)
+{
+    struct reading reading = {0};
+    struct lines_code *registered = NULL;
+    if (reading_alloc(&reading, code) < 0 || read_lines(&reading, code) < 0)
+        goto done;
+    read_instrs(&reading);
+    if (read_guards(&reading, code) < 0)
+        goto done;
+    struct instr_list list = {
+        .instrs = reading.instrs,
+        .n_instrs = reading.n_instrs,
+        .guards = reading.guards,
+        .n_guards = reading.n_guards,
+        .n_units = reading.n_units,
+    };
+    if (statements_find(&list, reading.skip) < 0) {
+        PyErr_NoMemory();
+        goto done;
+    }
+    registered = register_reading(&reading, code, source);
+done:
+    reading_free(&reading);
+    return registered;
+}

@@ -1,0 +1,23 @@
+/*
+ * code_facts.h - describes code objects to lines/: bytecode as control flow and stack effects.
+ *
+ * What the opcodes of the running interpreter are is read from its own `opcode` module; there is no
+ * version table here. All functions need the GIL (or an attached thread state).
+ */
+#ifndef PROFTRACE_PYTHON_CODE_FACTS_H
+#define PROFTRACE_PYTHON_CODE_FACTS_H
+
+#include "python/compat.h"
+
+#include "lines/registry.h"
+
+/* Reads the opcode tables. -1 with an exception set. */
+NODISCARD int code_facts_prepare(void);
+
+/*
+ * Analyses a code object and registers it. `source` is an id of registry_add_source or 0. Returns
+ * the registered code, or NULL with an exception set (ValueError when it cannot be profiled).
+ */
+NODISCARD struct lines_code *code_facts_register(PyCodeObject *code, uint32_t source);
+
+#endif

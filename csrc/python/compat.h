@@ -1,0 +1,50 @@
+/*
+ * compat.h - what differs between CPython versions in the C API we use; the only place that asks
+ * for the version. (Memory layout is interp/layout.c.)
+ */
+#ifndef PROFTRACE_PYTHON_COMPAT_H
+#define PROFTRACE_PYTHON_COMPAT_H
+
+#define PY_SSIZE_T_CLEAN
+#include <Python.h>
+
+/* The code unit that the innermost Python frame of this thread is at; -1 without a frame. */
+static inline int compat_running_unit(void)
+{
+    PyThreadState *thread = PyThreadState_Get();
+#if PY_VERSION_HEX >= 0x030d0000
+    struct _PyInterpreterFrame *frame = thread->current_frame;
+#else
+    struct _PyInterpreterFrame *frame = thread->cframe->current_frame;
+#endif
+    return frame == NULL ? -1 : PyUnstable_InterpreterFrame_GetLasti(frame) / 2;
+}
+
+/* The value of an int that is known to be small: a line number, an offset. */
+static inline long compat_small_int(PyObject *number)
+{
+    if (PyUnstable_Long_IsCompact((PyLongObject *)number))
+        return (long)PyUnstable_Long_CompactValue((PyLongObject *)number);
+    return PyLong_AsLong(number);
+}
+
+/* 3.15 can subscribe to exceptions of one code object; before, only to all there are. */
+#define COMPAT_HAS_LOCAL_UNWIND (PY_VERSION_HEX >= 0x030f0000)
+
+#ifdef Py_GIL_DISABLED
+#define COMPAT_IS_FREE_THREADED 1
+#else
+#define COMPAT_IS_FREE_THREADED 0
+#endif
+
+/* Slots of multi-phase initialisation that say where a module may be used. */
+#if PY_VERSION_HEX >= 0x030d0000
+#define COMPAT_MODULE_SLOTS                                                     \
+    {Py_mod_multiple_interpreters, Py_MOD_MULTIPLE_INTERPRETERS_NOT_SUPPORTED}, \
+        {Py_mod_gil, Py_MOD_GIL_NOT_USED},
+#else
+#define COMPAT_MODULE_SLOTS \
+    {Py_mod_multiple_interpreters, Py_MOD_MULTIPLE_INTERPRETERS_NOT_SUPPORTED},
+#endif
+
+#endif

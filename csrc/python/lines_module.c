@@ -1,0 +1,207 @@
+/* lines_module.c - the module proftrace._lines: the line tracer inside the target. */
+#include "python/compat.h"
+
+#include "base/ticks.h"
+#include "format/record.h"
+#include "lines/account.h"
+#include "lines/ending.h"
+#include "python/code_facts.h"
+#include "python/exits.h"
+#include "python/monitor.h"
+
+#include <pthread.h>
+#include <sys/random.h>
+#include <unistd.h>
+
+/* Returns a NULL-terminated array that lives as long as the process, from a sequence of bytes. */
+static char **copy_strings(PyObject *sequence)
+{
+    PyObject *items = PySequence_Fast(sequence, "a sequence of bytes is needed");
+    Py_ssize_t n_items;
+    char **copies;
+    if (items == NULL)
+        return NULL;
+    n_items = PySequence_Fast_GET_SIZE(items);
+    copies = PyMem_RawCalloc((size_t)n_items + 1, sizeof *copies);
+    for (Py_ssize_t i = 0; copies != NULL && i < n_items; i++) {
+        char *bytes;
+        Py_ssize_t n_bytes;
+        if (PyBytes_AsStringAndSize(PySequence_Fast_GET_ITEM(items, i), &bytes, &n_bytes) == 0)
+            copies[i] = registry_copy(bytes, (size_t)n_bytes);
+        if (copies[i] == NULL) {
+            PyMem_RawFree(copies);
+            copies = NULL;
+        }
+    }
+    Py_DECREF(items);
+    if (copies == NULL && !PyErr_Occurred())
+        PyErr_NoMemory();
+    return copies;
+}
+
+static void after_fork_in_child(void)
+{
+    registry_after_fork();
+    account_after_fork();
+}
+
+static void describe_process(struct result_settings *result)
+{
+    result->python_hexversion = PY_VERSION_HEX;
+    result->options = COMPAT_IS_FREE_THREADED ? OPTION_FREE_THREADED : 0;
+    result->pid = (uint32_t)getpid();
+    result->ppid = (uint32_t)getppid();
+    result->start_wall_ns = wall_now_ns();
+    result->start = ticks_anchor();
+    if (getrandom(result->session_id, sizeof result->session_id, GRND_NONBLOCK) < 0)
+        memcpy(result->session_id, &result->start, sizeof result->session_id); /* early in boot */
+}
+
+PyDoc_STRVAR(start_doc,
+             "start($module, output, temporary, report, environ, quiet, /)\n--\n\n"
+             "Claim a tool id and begin the session of this process; may be called once.");
+
+static PyObject *lines_start(PyObject *self, PyObject *args)
+{
+    const char *output, *temporary;
+    PyObject *report, *environ;
+    int quiet;
+    struct ending_settings settings = {0};
+    (void)self;
+    if (!PyArg_ParseTuple(args, "yyOOp:start", &output, &temporary, &report, &environ, &quiet))
+        return NULL;
+    settings.result.path = registry_copy(output, strlen(output));
+    settings.result.temporary = registry_copy(temporary, strlen(temporary));
+    if (settings.result.path == NULL || settings.result.temporary == NULL)
+        return PyErr_NoMemory();
+    if (report != Py_None && (settings.report = copy_strings(report)) == NULL)
+        return NULL;
+    if ((settings.environ = copy_strings(environ)) == NULL)
+        return NULL;
+    settings.quiet = quiet;
+    if (code_facts_prepare() < 0 || monitor_start() < 0 || exits_install() < 0)
+        return NULL;
+    describe_process(&settings.result);
+    pthread_atfork(NULL, NULL, after_fork_in_child);
+    ending_prepare(&settings);
+    ending_watch_signals();
+    Py_RETURN_NONE;
+}
+
+PyDoc_STRVAR(register_doc,
+             "register($module, code, source, /)\n--\n\n"
+             "Profile a code object from now on; raise ValueError if it has no lines.");
+
+static PyObject *lines_register(PyObject *self, PyObject *args)
+{
+    PyObject *code;
+    unsigned source;
+    (void)self;
+    if (!PyArg_ParseTuple(args, "O!I:register", &PyCode_Type, &code, &source))
+        return NULL;
+    if (registry_find(code) == NULL) {
+        if (code_facts_register((PyCodeObject *)code, source) == NULL)
+            return NULL;
+        Py_INCREF(code); /* known by its address from now on, so it must stay */
+        if (monitor_subscribe((PyCodeObject *)code) < 0)
+            return NULL;
+    }
+    Py_RETURN_NONE;
+}
+
+PyDoc_STRVAR(is_registered_doc, "is_registered($module, code, /)\n--\n\n"
+                                "Tell whether this very code object is being profiled.");
+
+static PyObject *lines_is_registered(PyObject *self, PyObject *code)
+{
+    (void)self;
+    return PyBool_FromLong(registry_find(code) != NULL);
+}
+
+PyDoc_STRVAR(add_source_doc,
+             "add_source($module, file, text, /)\n--\n\n"
+             "Keep the text of a source file and return its id; 0 if it is too long.");
+
+static PyObject *lines_add_source(PyObject *self, PyObject *args)
+{
+    const char *file, *text;
+    Py_ssize_t file_bytes, text_bytes;
+    uint32_t id = 0;
+    (void)self;
+    if (!PyArg_ParseTuple(args, "y#y#:add_source", &file, &file_bytes, &text, &text_bytes))
+        return NULL;
+    if (text_bytes <= (Py_ssize_t)SOURCE_MAX_BYTES)
+        id = registry_add_source(file, (uint32_t)file_bytes, text, (uint32_t)text_bytes);
+    return PyLong_FromUnsignedLong(id);
+}
+
+PyDoc_STRVAR(add_meta_doc, "add_meta($module, key, value, /)\n--\n\n"
+                           "Put a fact about the run into the result.");
+
+static PyObject *lines_add_meta(PyObject *self, PyObject *args)
+{
+    const char *key, *value;
+    Py_ssize_t value_bytes;
+    (void)self;
+    if (!PyArg_ParseTuple(args, "sy#:add_meta", &key, &value, &value_bytes))
+        return NULL;
+    if (registry_add_meta(key, value, (uint32_t)value_bytes) < 0)
+        return PyErr_NoMemory();
+    Py_RETURN_NONE;
+}
+
+PyDoc_STRVAR(finish_doc, "finish($module, /)\n--\n\n"
+                         "Write the result and show the report, unless that was done already.");
+
+static PyObject *lines_finish(PyObject *self, PyObject *unused)
+{
+    (void)self, (void)unused;
+    ending_write(); /* with the GIL: no thread counts on meanwhile */
+    Py_BEGIN_ALLOW_THREADS ending_report();
+    Py_END_ALLOW_THREADS Py_RETURN_NONE;
+}
+
+PyDoc_STRVAR(is_running_doc, "is_running($module, /)\n--\n\n"
+                             "Tell whether this process has a session that has not ended.");
+
+static PyObject *lines_is_running(PyObject *self, PyObject *unused)
+{
+    (void)self, (void)unused;
+    return PyBool_FromLong(ending_is_pending());
+}
+
+static PyMethodDef methods[] = {
+    {"start", lines_start, METH_VARARGS, start_doc},
+    {"register", lines_register, METH_VARARGS, register_doc},
+    {"is_registered", lines_is_registered, METH_O, is_registered_doc},
+    {"add_source", lines_add_source, METH_VARARGS, add_source_doc},
+    {"add_meta", lines_add_meta, METH_VARARGS, add_meta_doc},
+    {"finish", lines_finish, METH_NOARGS, finish_doc},
+    {"is_running", lines_is_running, METH_NOARGS, is_running_doc},
+    {NULL, NULL, 0, NULL},
+};
+
+static int lines_exec(PyObject *module)
+{
+    return PyModule_AddStringConstant(module, "CLOCK", ticks_are_cycles ? "cycles" : "monotonic");
+}
+
+static PyModuleDef_Slot slots[] = {
+    {Py_mod_exec, lines_exec},
+    COMPAT_MODULE_SLOTS{0, NULL},
+};
+
+static PyModuleDef definition = {
+    PyModuleDef_HEAD_INIT,
+    .m_name = "proftrace._lines",
+    .m_doc = "The line tracer: receives events and counts, in C.",
+    .m_methods = methods,
+    .m_slots = slots,
+};
+
+PyMODINIT_FUNC PyInit__lines(void);
+
+PyMODINIT_FUNC PyInit__lines(void)
+{
+    return PyModuleDef_Init(&definition);
+}

@@ -1,0 +1,206 @@
+/* monitor.c - see monitor.h. */
+#include "python/monitor.h"
+
+#include "base/ticks.h"
+#include "lines/account.h"
+
+/* cProfile insists on id 2, so it is the last choice; 3 and 4 belong to nobody. */
+static const int wanted_tool_ids[] = {4, 3, 2};
+
+/* A callable that sys.monitoring reaches without building an argument tuple. */
+struct callback {
+    PyObject_HEAD vectorcallfunc call;
+};
+
+static int tool_id = -1;
+static PyObject *set_local_events; /* owned: sys.monitoring's function */
+static PyObject *set_events;       /* owned */
+static long local_mask;
+static long global_mask; /* what cannot be local */
+static bool global_is_on;
+
+static NOINLINE void line_unexpected(PyObject *code, long line, uint64_t now)
+{
+    struct lines_thread *thread = account_thread();
+    struct line_cell *cell;
+    if (thread == NULL || account_resynchronise(thread, code, now) < 0)
+        return;
+    cell = account_line(thread, (int32_t)line, now);
+    if (cell != NULL)
+        account_came_back(thread, cell, (uint32_t)compat_running_unit());
+}
+
+static PyObject *on_line(PyObject *self, PyObject *const *args, size_t nargsf, PyObject *kwnames)
+{
+    uint64_t now = ticks_now();
+    struct lines_thread *thread = lines_self;
+    long line = compat_small_int(args[1]);
+    (void)self, (void)nargsf, (void)kwnames;
+    if (unlikely(thread == NULL || thread->top->key != args[0])) {
+        line_unexpected(args[0], line, now);
+    } else {
+        struct line_cell *cell = account_line(thread, (int32_t)line, now);
+        if (unlikely(cell != NULL))
+            account_came_back(thread, cell, (uint32_t)compat_running_unit());
+    }
+    Py_RETURN_NONE;
+}
+
+static PyObject *on_start(PyObject *self, PyObject *const *args, size_t nargsf, PyObject *kwnames)
+{
+    uint64_t now = ticks_now();
+    struct lines_thread *thread = account_thread();
+    struct code_table *table = thread == NULL ? NULL : account_table(thread, args[0]);
+    (void)self, (void)nargsf, (void)kwnames;
+    if (likely(table != NULL))
+        account_start(thread, table, now);
+    Py_RETURN_NONE;
+}
+
+static PyObject *on_resume(PyObject *self, PyObject *const *args, size_t nargsf, PyObject *kwnames)
+{
+    uint64_t now = ticks_now();
+    struct lines_thread *thread = account_thread();
+    struct code_table *table = thread == NULL ? NULL : account_table(thread, args[0]);
+    (void)self, (void)nargsf, (void)kwnames;
+    if (likely(table != NULL))
+        account_resume(thread, table, (uint32_t)compat_small_int(args[1]) / 2, now);
+    Py_RETURN_NONE;
+}
+
+/* PY_THROW comes for every generator of the program before 3.15, ours or not. */
+static PyObject *on_throw(PyObject *self, PyObject *const *args, size_t nargsf, PyObject *kwnames)
+{
+    if (registry_find(args[0]) != NULL)
+        return on_resume(self, args, nargsf, kwnames);
+    Py_RETURN_NONE;
+}
+
+static PyObject *on_leave(PyObject *self, PyObject *const *args, size_t nargsf, PyObject *kwnames)
+{
+    uint64_t now = ticks_now();
+    struct lines_thread *thread = lines_self;
+    (void)self, (void)nargsf, (void)kwnames;
+    if (likely(thread != NULL))
+        account_leave(thread, args[0], now);
+    Py_RETURN_NONE;
+}
+
+/* PY_UNWIND comes for every frame of the program before 3.15. */
+static PyObject *on_unwind(PyObject *self, PyObject *const *args, size_t nargsf, PyObject *kwnames)
+{
+    struct lines_thread *thread = lines_self;
+    if (thread != NULL && (thread->top->key == args[0] || registry_find(args[0]) != NULL))
+        return on_leave(self, args, nargsf, kwnames);
+    Py_RETURN_NONE;
+}
+
+static PyTypeObject callback_type = {
+    PyVarObject_HEAD_INIT(NULL, 0).tp_name = "proftrace._lines.callback",
+    .tp_basicsize = sizeof(struct callback),
+    .tp_flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_VECTORCALL | Py_TPFLAGS_DISALLOW_INSTANTIATION,
+    .tp_vectorcall_offset = offsetof(struct callback, call),
+    .tp_call = PyVectorcall_Call,
+};
+
+/* What is listened to; the numbers of the events are the interpreter's (they moved in 3.14). */
+static const struct {
+    const char *event;
+    vectorcallfunc call;
+    bool is_exceptional;
+} subscriptions[] = {
+    {"LINE", on_line, false},       {"PY_START", on_start, false}, {"PY_RESUME", on_resume, false},
+    {"PY_RETURN", on_leave, false}, {"PY_YIELD", on_leave, false}, {"PY_UNWIND", on_unwind, true},
+    {"PY_THROW", on_throw, true},
+};
+
+static int claim_tool_id(PyObject *monitoring)
+{
+    for (size_t i = 0; i < sizeof wanted_tool_ids / sizeof wanted_tool_ids[0]; i++) {
+        int id = wanted_tool_ids[i];
+        PyObject *owner = PyObject_CallMethod(monitoring, "get_tool", "i", id);
+        bool is_free = owner == Py_None;
+        PyObject *done;
+        if (owner == NULL)
+            return -1;
+        Py_DECREF(owner);
+        if (!is_free)
+            continue;
+        done = PyObject_CallMethod(monitoring, "use_tool_id", "is", id, "lprof");
+        if (done == NULL)
+            return -1;
+        Py_DECREF(done);
+        tool_id = id;
+        return 0;
+    }
+    PyErr_SetString(PyExc_RuntimeError,
+                    "other tools use the ids 2, 3 and 4 of sys.monitoring; stop one of them");
+    return -1;
+}
+
+static int install_callback(PyObject *monitoring, PyObject *events, size_t which)
+{
+    PyObject *number = PyObject_GetAttrString(events, subscriptions[which].event);
+    struct callback *callback = NULL;
+    PyObject *done = NULL;
+    int result = -1;
+    if (number == NULL)
+        return -1;
+    callback = PyObject_New(struct callback, &callback_type);
+    if (callback == NULL)
+        goto done;
+    callback->call = subscriptions[which].call;
+    done = PyObject_CallMethod(monitoring, "register_callback", "iOO", tool_id, number, callback);
+    if (done == NULL)
+        goto done;
+    if (subscriptions[which].is_exceptional && !COMPAT_HAS_LOCAL_UNWIND)
+        global_mask |= PyLong_AsLong(number);
+    else
+        local_mask |= PyLong_AsLong(number);
+    result = 0;
+done:
+    Py_XDECREF(done);
+    Py_XDECREF(callback);
+    Py_DECREF(number);
+    return result;
+}
+
+int monitor_start(void)
+{
+    PyObject *monitoring = PySys_GetObject("monitoring"); /* borrowed */
+    PyObject *events = NULL;
+    int result = -1;
+    if (monitoring == NULL) {
+        PyErr_SetString(PyExc_RuntimeError, "this interpreter has no sys.monitoring");
+        return -1;
+    }
+    if (PyType_Ready(&callback_type) < 0 || claim_tool_id(monitoring) < 0)
+        return -1;
+    events = PyObject_GetAttrString(monitoring, "events");
+    set_local_events = PyObject_GetAttrString(monitoring, "set_local_events");
+    set_events = PyObject_GetAttrString(monitoring, "set_events");
+    if (events == NULL || set_local_events == NULL || set_events == NULL)
+        goto done;
+    for (size_t i = 0; i < sizeof subscriptions / sizeof subscriptions[0]; i++)
+        if (install_callback(monitoring, events, i) < 0)
+            goto done;
+    result = 0;
+done:
+    Py_XDECREF(events);
+    return result;
+}
+
+int monitor_subscribe(PyCodeObject *code)
+{
+    PyObject *done;
+    if (!global_is_on && global_mask != 0) {
+        done = PyObject_CallFunction(set_events, "il", tool_id, global_mask);
+        if (done == NULL)
+            return -1;
+        Py_DECREF(done);
+        global_is_on = true;
+    }
+    done = PyObject_CallFunction(set_local_events, "iOl", tool_id, code, local_mask);
+    Py_XDECREF(done);
+    return done == NULL ? -1 : 0;
+}

@@ -1,0 +1,22 @@
+/*
+ * monitor.h - from sys.monitoring to lines/account.h: claims a tool id, subscribes code objects,
+ * and receives the events in C.
+ *
+ * Events are local: code that was not registered runs as if we were not there. Only exceptions
+ * that leave a frame or enter a generator have to be heard of globally before CPython 3.15, and
+ * only while something is registered.
+ */
+#ifndef PROFTRACE_PYTHON_MONITOR_H
+#define PROFTRACE_PYTHON_MONITOR_H
+
+#include "python/compat.h"
+
+#include "base/compiler.h"
+
+/* Claims an id and installs the callbacks. -1 with an exception set (RuntimeError: none free). */
+NODISCARD int monitor_start(void);
+
+/* Subscribes a code object that is in the registry. -1 with an exception set. */
+NODISCARD int monitor_subscribe(PyCodeObject *code);
+
+#endif
