@@ -1,0 +1,129 @@
+"""The session of the line tracer inside the target."""
+
+from __future__ import annotations
+
+import atexit
+import builtins
+import os
+import sys
+
+from proftrace import _lines
+from proftrace.errors import ProftraceError
+from proftrace.lines.decorator import profile
+from proftrace.lines.selection import CannotProfileError, find_code
+from proftrace.lines.sources import SourceTexts
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+_LONGEST_NAME = 80
+
+
+def start(settings: Mapping[str, object]) -> None:
+    """Begin to profile what is decorated, and see to it that the result is written at the end.
+
+    `settings`: "output" (absolute path of the result), "report" (command that shows it at the end,
+    or None), "quiet" (bool: do not say where the result is), "program" and "argv" (of the target).
+    Raises ProftraceError if the tracer cannot start.
+    """
+    output = str(settings["output"])
+    report: Sequence[str] | None = settings.get("report")  # type: ignore[assignment]
+    argv: Sequence[str] = settings.get("argv") or []  # type: ignore[assignment]
+    try:
+        _lines.start(
+            os.fsencode(output),
+            os.fsencode(f"{output}.{os.getpid()}.tmp"),
+            None if report is None else [os.fsencode(word) for word in report],
+            [name + b"=" + value for name, value in os.environb.items()],
+            bool(settings.get("quiet")),
+        )
+    except RuntimeError as error:
+        raise ProftraceError(f"cannot profile: {error}") from error
+    _describe_run(str(settings.get("program", "")), argv)
+    session = _Session(SourceTexts(os.getcwd(), _command_text(argv)))
+    # Handlers run in reverse order of registration, so this one runs after all of the program's.
+    atexit.register(_finish)
+    profile.connect(session.add)
+    builtins.profile = profile  # type: ignore[attr-defined]
+
+
+class _Session:
+    """Registers the code of what is decorated."""
+
+    def __init__(self, sources: SourceTexts) -> None:
+        self._sources = sources
+
+    def add(self, thing: object) -> None:
+        """Profile the code that `thing` leads to; what has none gets a line on stderr."""
+        try:
+            found = find_code(thing)
+            for code, function in found:
+                if not _lines.is_registered(code):
+                    _lines.register(code, self._sources.id_of(code, function))
+        except (CannotProfileError, ValueError) as error:
+            _warn(f"cannot profile {_name_of(thing)}: {error}")
+
+
+def _name_of(thing: object) -> str:
+    name = getattr(thing, "__qualname__", None)
+    if not isinstance(name, str):
+        name = f"an object of type {type(thing).__name__}"
+    return name if len(name) <= _LONGEST_NAME else name[:_LONGEST_NAME] + "..."
+
+
+def _warn(message: str) -> None:
+    """Write one line to stderr; a program without one is left alone."""
+    try:
+        print(f"lprof: {message}", file=sys.stderr)
+    except (AttributeError, OSError, ValueError):
+        return
+
+
+def _finish() -> None:
+    """End the session: what the program printed comes before the report."""
+    for stream in (sys.stdout, sys.stderr):
+        try:
+            stream.flush()
+        except Exception:  # closed or broken: for the interpreter to complain about
+            continue
+    _lines.finish()
+
+
+def _command_text(argv: Sequence[str]) -> str | None:
+    """Return the program of `python -c`, which is in no file."""
+    words = sys.orig_argv
+    if list(argv[:1]) != ["-c"] or "-c" not in words:
+        return None
+    position = words.index("-c") + 1
+    return words[position] if position < len(words) else None
+
+
+def _describe_run(program: str, argv: Sequence[str]) -> None:
+    """Put into the result what was run and by what."""
+    facts = {
+        "tool": "lprof",
+        "program": program,
+        "argv": "[" + ", ".join(_json_text(word) for word in argv) + "]",
+        "python": sys.version.split()[0],
+        "clock": _lines.CLOCK,
+    }
+    for key, value in facts.items():
+        _lines.add_meta(key, value.encode("utf-8", "surrogatepass"))
+
+
+def _json_text(text: str) -> str:
+    """Return a JSON string in ASCII; the `json` module would be an import in the target."""
+    parts = []
+    for character in text:
+        number = ord(character)
+        if character in '"\\':
+            parts.append("\\" + character)
+        elif 0x20 <= number < 0x7F:
+            parts.append(character)
+        elif number < 0x10000:
+            parts.append(f"\\u{number:04x}")
+        else:
+            number -= 0x10000
+            parts.append(f"\\u{0xD800 + (number >> 10):04x}\\u{0xDC00 + (number & 0x3FF):04x}")
+    return '"' + "".join(parts) + '"'
