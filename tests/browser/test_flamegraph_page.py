@@ -8,11 +8,12 @@ from collections.abc import Sequence
 from typing import Any
 
 import pytest
+from axe_playwright_python.sync_playwright import Axe
 
 from browser_page import Opened, OpenPage
 from helpers import ProfileBuilder, profile_from_text
 from proftrace.model.profile import Profile
-from proftrace.render.flamegraph import PEAK, FlamegraphOptions
+from proftrace.render.flamegraph import PEAK, FlamegraphOptions, render
 from proftrace.units import printable
 from proftrace.views.call_tree import CallTree, build_call_tree
 
@@ -497,6 +498,36 @@ def test_help_lists_the_keys_and_takes_them_while_open(open_page: OpenPage) -> N
     assert not opened.page.locator("#keys").is_visible()
 
 
+def test_the_stack_of_a_frame_can_be_copied(open_page: OpenPage) -> None:
+    permissions = ["clipboard-read", "clipboard-write"]
+    opened = open_page(profile_from_text(SMALL), permissions=permissions)
+    click_frame(opened, "read")
+    opened.page.locator("#copy").click()
+    copied = opened.page.evaluate("() => navigator.clipboard.readText()")
+    assert copied == "main (app.py:3)\nload (app.py:10)\nread (io.py:7)"
+
+
+def test_the_page_works_in_a_sandbox(open_page: OpenPage) -> None:
+    """As build servers show artifacts: scripts run, but history and storage may be closed."""
+    opened = open_page(profile_from_text(""))
+    page = opened.page
+    page.evaluate(
+        """(html) => {
+          const frame = document.createElement('iframe');
+          frame.sandbox = 'allow-scripts';
+          frame.srcdoc = html;
+          frame.style.cssText = 'position:fixed;inset:0;width:100%;height:100%;z-index:9';
+          document.body.replaceChildren(frame);
+        }""",
+        render(profile_from_text(SMALL)),
+    )
+    frame = page.frame_locator("iframe")
+    frame.locator("#canvas").click(position={"x": 100, "y": 50})
+    frame.locator("#details-text .name", has_text="load").wait_for()
+    frame.locator("#back").click()
+    frame.locator("#details-text .name", has_text="<root>").wait_for()
+
+
 def test_controls_have_names_and_the_graph_a_role(open_page: OpenPage) -> None:
     opened = open_page(profile_from_text(SMALL))
     page = opened.page
@@ -508,6 +539,19 @@ def test_controls_have_names_and_the_graph_a_role(open_page: OpenPage) -> None:
     assert page.locator("#live[aria-live=polite]").count() == 1
     opened.press("Tab", "Tab", "Tab")
     assert page.evaluate("() => document.activeElement.tagName") == "BUTTON"
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("key", ["", "t", "?"], ids=["graph", "table", "help"])
+def test_no_rule_of_accessibility_is_broken(open_page: OpenPage, scheme: str, key: str) -> None:
+    """By axe: roles, names, contrast, landmarks, focus."""
+    options = FlamegraphOptions(notes=("a note",))
+    opened = open_page(profile_from_text(SMALL), options, color_scheme=scheme)
+    opened.search("parse")
+    opened.page.focus("#canvas")
+    opened.press(*([key] if key else []))
+    report = Axe().run(opened.page)
+    assert report.violations_count == 0, report.generate_report()
 
 
 def test_a_hundred_thousand_nodes_cost_pixels(open_page: OpenPage) -> None:

@@ -13,6 +13,7 @@ from datetime import UTC, datetime
 from functools import cache
 from html import escape
 from importlib.resources import files
+from pathlib import PurePath
 
 from proftrace.model.profile import (
     LEAKED_BLOCKS,
@@ -65,7 +66,7 @@ def render(profile: Profile, options: FlamegraphOptions | None = None) -> str:
 def render_subject(profile: Profile, subject: Subject, notes: Sequence[str] = ()) -> str:
     """Return the page that shows any metric of a profile."""
     tree = build_call_tree(profile, (subject.weight, subject.count))
-    program = printable(profile.meta.get("program", "")) or "unnamed program"
+    program = printable(PurePath(profile.meta.get("program", "")).name) or "unnamed program"
     return _fill(
         _viewer_file("page.html"),
         text={
@@ -107,19 +108,30 @@ def _script() -> str:
 
 def _facts(profile: Profile, tree: CallTree, subject: Subject) -> str:
     """Return the items of the line under the title: how much, how many, when and with what."""
-    noun = subject.count_noun
+    weight, count = (column[0] for column in tree.total)
     facts = [
-        format_value(tree.total[0][0], subject.weight.unit),
-        f"{format_value(tree.total[1][0], subject.count.unit)} {noun}",
+        format_value(weight, subject.weight.unit),
+        f"{format_value(count, subject.count.unit)} {_plural(subject.count_noun, count)}",
     ]
     if "n_allocations" in profile.totals:
-        facts.append(f"{profile.totals['n_allocations']:,} allocations in all")
+        number = profile.totals["n_allocations"]
+        facts.append(f"{number:,} {_plural('allocations', number)} in all")
     if "start_wall_ns" in profile.header:
         start = datetime.fromtimestamp(profile.header["start_wall_ns"] / 1e9, UTC)
         facts.append(f"recorded {start:%Y-%m-%d %H:%M:%S} UTC")
-    if python := profile.meta.get("python"):
+    if python := profile.meta.get("python") or _version_in(profile.header):
         facts.append(f"Python {printable(python)}")
     return "".join(f"<li>{escape(fact)}</li>" for fact in facts)
+
+
+def _plural(noun: str, number: int) -> str:
+    return noun if number != 1 else noun.removesuffix("s")
+
+
+def _version_in(header: Mapping[str, int]) -> str:
+    """Return the version of Python by the file's header: "3.13.0", "" if it has none."""
+    number = header.get("python_hexversion", 0)
+    return f"{number >> 24}.{number >> 16 & 255}.{number >> 8 & 255}" if number else ""
 
 
 def _notes(notes: Sequence[str]) -> str:

@@ -143,12 +143,18 @@ def tiny() -> Profile:
 
 
 def test_the_page_says_what_it_shows_of_which_run() -> None:
-    page = Page(render(replace(tiny(), meta={"program": "shop.py", "python": "3.13.0"})))
+    meta = {"program": "/home/me/shop.py", "python": "3.14.0rc1"}
+    page = Page(render(replace(tiny(), meta=meta)))
     assert page.texts["title"] == "Peak memory - shop.py"
     assert (page.texts["subject"], page.texts["program"]) == ("Peak memory", "shop.py")
     facts = page.texts["facts"]
-    for fact in ("3.9 KiB", "3 blocks", "2023-11-14 22:13:20 UTC", "Python 3.13.0"):
+    for fact in ("3.9 KiB", "3 blocks", "2023-11-14 22:13:20 UTC", "Python 3.14.0rc1"):
         assert fact in facts
+
+
+def test_one_block_is_not_called_blocks_and_the_header_knows_the_python() -> None:
+    facts = Page(render(profile_from_text("main 5"))).texts["facts"]
+    assert facts == "5 B1 block1 allocation in allrecorded 2023-11-14 22:13:20 UTCPython 3.13.0"
 
 
 def test_leaks_are_what_is_live_at_the_end() -> None:
