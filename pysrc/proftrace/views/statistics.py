@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections import defaultdict
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from proftrace.model.profile import ALLOCATOR_NAMES, Profile
@@ -66,8 +65,9 @@ class Statistics:
 def statistics(profile: Profile) -> Statistics:
     """Return the statistics of a memory profile."""
     totals = profile.totals
-    places = _shares(profile, _place_names(profile))
-    modules = _shares(profile, _module_names(profile))
+    by_frame = _sums_by_frame(profile)
+    places = _shares(_place_names(profile), by_frame)
+    modules = _shares(_module_names(profile), by_frame)
     leaked_blocks = sum(profile.samples.values[Selection.LEAKS.blocks_metric.name])
     return Statistics(
         n_allocations=totals["n_allocations"],
@@ -79,7 +79,7 @@ def statistics(profile: Profile) -> Statistics:
         smallest_bytes=totals["smallest_bytes"],
         largest_bytes=totals["largest_bytes"],
         sizes=size_classes(profile.size_histogram),
-        allocators=_most_first(_shares(profile, _allocator_names(profile))),
+        allocators=_most_first(_allocators(profile)),
         places=_largest_first(places),
         places_by_count=_most_first(places),
         modules=_largest_first(modules),
@@ -119,15 +119,29 @@ def module_of_file(file: str) -> str:
 _LIBRARY = re.compile(r"^.*/(?:site|dist)-packages/|^.*/lib(?:64)?/python3\.\d+t?/")
 
 
-def _shares(profile: Profile, names: Iterable[str]) -> list[Share]:
-    """Add up everything allocated by a name for every row of the sample table."""
-    sums: defaultdict[str, list[int]] = defaultdict(lambda: [0, 0])
-    sizes, blocks = Selection.ALL.columns(profile)
-    for name, n_bytes, count in zip(names, sizes, blocks, strict=True):
-        entry = sums[name]
-        entry[0] += n_bytes
-        entry[1] += count
-    return [Share(name, n_bytes, count) for name, (n_bytes, count) in sums.items()]
+type _Sums = tuple[Sequence[int], Sequence[int]]
+
+
+def _sums_by_frame(profile: Profile) -> _Sums:
+    """Return bytes and number of all allocations by innermost frame; the last entry is none."""
+    n_bytes, counts = [0] * (len(profile.frames) + 1), [0] * (len(profile.frames) + 1)
+    frame_of = [len(profile.frames), *profile.stacks.frame[1:]]
+    columns = zip(profile.samples.stack, *Selection.ALL.columns(profile), strict=True)
+    for stack, size, count in columns:
+        frame = frame_of[stack]
+        n_bytes[frame] += size
+        counts[frame] += count
+    return n_bytes, counts
+
+
+def _shares(names: Iterable[str], sums: _Sums) -> list[Share]:
+    """Add up what has the same name; what has no allocation is left out."""
+    shares: dict[str, tuple[int, int]] = {}
+    for name, n_bytes, count in zip(names, *sums, strict=True):
+        if count:
+            known = shares.get(name, (0, 0))
+            shares[name] = known[0] + n_bytes, known[1] + count
+    return [Share(name, *amounts) for name, amounts in shares.items()]
 
 
 def _largest_first(shares: list[Share]) -> list[Share]:
@@ -138,39 +152,33 @@ def _most_first(shares: list[Share]) -> list[Share]:
     return sorted(shares, key=lambda share: (-share.count, -share.n_bytes, share.name))
 
 
-def _allocator_names(profile: Profile) -> list[str]:
-    return [ALLOCATOR_NAMES.get(kind, str(kind)) for kind in profile.samples.allocator]
+def _allocators(profile: Profile) -> list[Share]:
+    kinds = max(profile.samples.allocator, default=0) + 1
+    n_bytes, counts = [0] * kinds, [0] * kinds
+    columns = zip(profile.samples.allocator, *Selection.ALL.columns(profile), strict=True)
+    for kind, size, count in columns:
+        n_bytes[kind] += size
+        counts[kind] += count
+    return _shares(
+        (ALLOCATOR_NAMES.get(kind, str(kind)) for kind in range(kinds)), (n_bytes, counts)
+    )
 
 
 def _place_names(profile: Profile) -> list[str]:
-    """Name the innermost frame of every sample "function:file:line"."""
+    """Name every frame "function:file:line"; the last entry is for none."""
     strings, functions = profile.strings, profile.functions
-
-    def name(function: int, line: int) -> str:
-        return f"{strings[functions.name[function]]}:{strings[functions.file[function]]}:{line}"
-
-    return _by_frame(profile, name)
+    places = [
+        f"{strings[name]}:{strings[file]}:"
+        for name, file in zip(functions.name, functions.file, strict=True)
+    ]
+    frames = zip(profile.frames.function, profile.frames.line, strict=True)
+    return [*(f"{places[function]}{line}" for function, line in frames), NO_FRAME]
 
 
 def _module_names(profile: Profile) -> list[str]:
-    strings, functions = profile.strings, profile.functions
-    modules: dict[str, str] = {}
-
-    def name(function: int, line: int) -> str:
-        file = strings[functions.file[function]]
-        if file not in modules:
-            modules[file] = module_of_file(file)
-        return modules[file]
-
-    return _by_frame(profile, name)
-
-
-def _by_frame(profile: Profile, name: Callable[[int, int], str]) -> list[str]:
-    """Apply `name(function, line)` to the innermost frame of every sample."""
-    frames = profile.frames
-    names = [name(*frame) for frame in zip(frames.function, frames.line, strict=True)]
-    frame_of = profile.stacks.frame
-    return [names[frame_of[stack]] if stack else NO_FRAME for stack in profile.samples.stack]
+    files = {file: module_of_file(profile.strings[file]) for file in set(profile.functions.file)}
+    modules = [files[file] for file in profile.functions.file]
+    return [*(modules[function] for function in profile.frames.function), NO_FRAME]
 
 
 def _threads(profile: Profile) -> list[ThreadShare]:
