@@ -65,7 +65,7 @@ def tracked_files(*patterns: str) -> list[Path]:
 
 
 def c_files() -> list[Path]:
-    return tracked_files("csrc/**/*.[ch]", "tests/**/*.[ch]")
+    return tracked_files("csrc/**/*.[ch]", "tests/**/*.[ch]", "fuzz/*.[ch]")
 
 
 def lint(environment: Environment) -> Outcome:

@@ -40,7 +40,8 @@ def load_profile(path: str) -> Profile:
     """Return the profile in a capture file; what is wrong but readable is in its `warnings`.
 
     The peak and the totals cover the whole log, interpreter finalisation included. Leaks are what
-    was live when the script had ended, or at the end of a log that has no such mark.
+    was live when the script had ended (`header["end_of_script"]` is 1 then), or at the end of a log
+    that has no such mark.
     Raise `CaptureFileError` with one line when the file cannot be read.
     """
     path = os.fspath(path)
@@ -76,7 +77,7 @@ def _profile_from_log(path: str, log: _Log) -> Profile:
         lines=_lines(log["lines"]),
         sources=_sources(log),
         meta=MappingProxyType(log["meta"]),
-        header=MappingProxyType(log["header"]),
+        header=MappingProxyType({**log["header"], "end_of_script": int(log["ending"]["marked"])}),
         totals=MappingProxyType(log["totals"]),
         size_histogram=tuple(log["size_histogram"]),
         warnings=tuple(f"{printable(path)}: {text}" for text in _warnings(log)),

@@ -9,6 +9,7 @@ from datetime import UTC, datetime
 
 from proftrace.model.profile import Profile
 from proftrace.units import format_bytes, format_count, format_share, printable
+from proftrace.views.selection import Selection
 from proftrace.views.statistics import Share, SizeClass, Statistics, statistics
 
 SCHEMA_VERSION = 1
@@ -45,7 +46,7 @@ def _text(profile: Profile, stats: Statistics, options: StatsOptions) -> Iterato
         yield "There were no allocations."
         return
     leaked = f"{_size(stats.leaked_bytes)} in {_blocks(stats.leaked_blocks)}"
-    yield from _section("Live at the end of the script", [leaked])
+    yield from _section(Selection.LEAKS.title(profile).capitalize(), [leaked])
     yield from _section("Histogram of allocation sizes", _histogram(stats, options.bar))
     yield from _section("Allocator type distribution", _allocators(stats))
     top = f"Top {options.largest}"
@@ -208,7 +209,7 @@ def _metadata(profile: Profile, stats: Statistics) -> dict[str, object]:
         "command_line": _command_line(profile),
         "pid": header["pid"],
         "main_thread_id": profile.threads.tid[0] if len(profile.threads) else header["pid"],
-        "python_allocator": profile.meta.get("allocator", "unknown"),
+        "python_allocator": profile.meta.get("pythonmalloc") or "pymalloc",
         "has_native_traces": bool(options & _NATIVE),
         "trace_python_allocators": bool(options & _PYTHON_ALLOCATORS),
         "file_format": header["version"],

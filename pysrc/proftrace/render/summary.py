@@ -48,11 +48,6 @@ class _Column:
     sort: SortColumn | None = None
 
 
-_TITLES = {
-    Selection.PEAK: "at the peak",
-    Selection.LEAKS: "live at the end of the script",
-    Selection.ALL: "allocated in all",
-}
 _SORT_KEYS: dict[SortColumn, Callable[[Hotspot], int]] = {
     "own": lambda spot: spot.own_bytes,
     "total": lambda spot: spot.total_bytes,
@@ -67,7 +62,7 @@ def render_summary(profile: Profile, options: SummaryOptions, terminal: Terminal
     whole = sum(spot.own_bytes for spot in spots)
     lines = [*_heading(profile, options, terminal), ""]
     if not spots:
-        lines.append(f"No allocations {_TITLES[options.selection]}.")
+        lines.append(f"No allocations {options.selection.title(profile)}.")
         return "\n".join(lines) + "\n"
     limit = options.rows
     if limit is None:
@@ -87,20 +82,26 @@ def _heading(profile: Profile, options: SummaryOptions, terminal: Terminal) -> I
     totals = profile.totals
     dot = terminal.symbol(" · ", " - ")
     threads = totals["n_threads"]
-    traced = bool(profile.header["options"] & _PYTHON_ALLOCATORS)
     facts = [
         f"peak {format_bytes(totals['peak_bytes'])}",
         f"{format_count(totals['n_allocations'])} allocations",
         f"{format_bytes(totals['total_bytes'])} in all",
         f"{format_bytes(totals['leaked_bytes'])} live at the end",
         f"{threads} thread{'' if threads == 1 else 's'}",
-        f"pymalloc traced: {'yes' if traced else 'no'}",
+        f"pymalloc traced: {_pymalloc_traced(profile)}",
     ]
-    title = f"memtrace summary {printable(profile.path)}, {_TITLES[options.selection]}"
+    title = f"memtrace summary {printable(profile.path)}, {options.selection.title(profile)}"
     yield terminal.style(terminal.cut(title, terminal.width), "bold")
     yield from _folded(facts, dot, terminal.width)
     for note in notes_on(profile, options.selection):
         yield from _folded(note.split(" "), " ", terminal.width)
+
+
+def _pymalloc_traced(profile: Profile) -> str:
+    """Say if the small objects of Python are seen one by one."""
+    if profile.meta.get("pythonmalloc", "").startswith("malloc"):
+        return "off, each object is a malloc"
+    return "yes" if profile.header["options"] & _PYTHON_ALLOCATORS else "no"
 
 
 def _folded(words: Sequence[str], between: str, width: int) -> Iterator[str]:

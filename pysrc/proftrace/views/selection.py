@@ -34,6 +34,15 @@ class Selection(Enum):
         """The number of the selected blocks."""
         return _METRICS[self][1]
 
+    def title(self, profile: Profile) -> str:
+        """Say what the selected blocks are; the end point of leaks is the one that was used."""
+        if self is Selection.PEAK:
+            return "at the peak"
+        if self is Selection.ALL:
+            return "allocated in all"
+        script = profile.header.get("end_of_script", 1)
+        return "live at the end of the script" if script else "live when the recording ended"
+
     def columns(self, profile: Profile) -> tuple[Column, Column]:
         """Return bytes and blocks by row of the sample table."""
         values = profile.samples.values

@@ -101,6 +101,7 @@ def test_the_peak_is_the_highest_moment_and_leaks_are_what_is_left(path: Path) -
     }  # fmt: skip
     assert list(profile.threads.tid) == [77]
     assert profile.strings[profile.threads.name[0]] == "MainThread"
+    assert profile.header["end_of_script"] == 1
     assert profile.size_histogram[7] == 1 and profile.size_histogram[6] == 1
 
 
@@ -373,6 +374,7 @@ def test_a_file_without_an_end_says_so(path: Path) -> None:
     (warning,) = profile.warnings
     assert warning.startswith(f"{path}: ends early")
     assert "read 1 events up to there" in warning
+    assert profile.header["end_of_script"] == 0
 
 
 def test_a_cut_block_is_dropped(path: Path) -> None:

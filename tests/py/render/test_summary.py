@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from helpers import profile_from_text
@@ -82,6 +84,13 @@ def test_leaks_say_what_arenas_are() -> None:
     assert lines[0].endswith("live at the end of the script")
     assert any("arenas" in line for line in lines)
     assert not any("arenas" in line for line in summary(PIPE))
+
+
+def test_a_log_without_the_mark_says_where_leaks_end() -> None:
+    profile = profile_from_text(TEXT)
+    profile = replace(profile, header={**profile.header, "end_of_script": 0})
+    text = render_summary(profile, SummaryOptions(selection=Selection.LEAKS), PIPE)
+    assert text.splitlines()[0].endswith("live when the recording ended")
 
 
 def test_colours_mark_shares() -> None:
