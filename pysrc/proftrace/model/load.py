@@ -162,8 +162,8 @@ def _ending_warnings(ending: Mapping[str, Any], memory: bool) -> list[str]:
     if kind in ("open", "cut"):
         if ending["ring"] and not ending["n_missing"]:
             return [
-                "the process was killed before it could close this file; "
-                f"all {format_count(ending['n_events'])} events up to then were recovered"
+                "never closed: its process was killed, or still runs; "
+                f"all {format_count(ending['n_events'])} events up to now were recovered"
             ]
         where = "in the middle of a block" if kind == "cut" else "it was never closed"
         return [f"ends early ({where}); {read}"]
