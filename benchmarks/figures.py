@@ -16,7 +16,6 @@ class Figure:
     value: float
     unit: str
     goal: float | None = None
-    why: str = ""
 
     @property
     def met(self) -> bool | None:
@@ -31,7 +30,7 @@ class Figure:
                 "tool": self.tool,
                 "value": round(self.value, 4),
                 "unit": self.unit,
-                "goal": None if self.goal is None else round(self.goal, 4),
+                "goal": self.goal,
                 "met": self.met,
             }
         )
