@@ -377,10 +377,12 @@ def test_twenty_thousand_levels_can_be_scrolled_to_the_last(open_page: OpenPage)
 @pytest.mark.parametrize("text", ["", "main 0 blocks=3"], ids=["no sample", "zero bytes"])
 def test_nothing_to_draw_is_said(open_page: OpenPage, text: str) -> None:
     opened = open_page(profile_from_text(text))
-    assert opened.text("#message").startswith("Nothing to draw")
+    assert opened.text("#message") == "Nothing to draw: the total is 0 B."
     assert not opened.page.locator("#graph").is_visible()
     assert opened.state("rects") == []
     opened.press("t", "f", "0", "Enter", "/", "?", "d")
+    assert not opened.page.locator("#toolbar").is_visible()
+    assert not opened.page.locator("#graph").is_visible()
 
 
 def test_one_node_is_a_graph(open_page: OpenPage) -> None:

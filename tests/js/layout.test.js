@@ -4,8 +4,8 @@ const assert = require('node:assert/strict');
 const test = require('node:test');
 const { load, randomData, dataOf } = require('./load.js');
 
-const { buildModel, layoutRows, rangeOf, rectAt, nodeAt } = load(
-  'buildModel', 'layoutRows', 'rangeOf', 'rectAt', 'nodeAt');
+const { buildModel, layoutRows, rangeOf, rectAt, nodeAt, holdsNode } = load(
+  'buildModel', 'layoutRows', 'rangeOf', 'rectAt', 'nodeAt', 'holdsNode');
 
 // The nodes with a width that overlap a range in a row, one by one.
 function seenNodes(model, range, row) {
@@ -58,6 +58,18 @@ for (const width of [40, 333, 5000]) {
     }
   });
 }
+
+test('a frame is in the one rectangle that stands for it', () => {
+  const model = buildModel(randomData(6, 500, { spread: 40 }));
+  const rects = layoutRows(model, rangeOf(model, 0), 60, 0, model.rows);
+  assert.ok(rects.some((rect) => rect.count > 1));
+  for (let node = 0; node < model.count; node++) {
+    if (model.total[0][node] === 0) continue;
+    const holding = rects.filter((rect) => holdsNode(model, rect, node));
+    assert.equal(holding.length, 1);
+    assert.ok(nodesOfRect(model, holding[0]).includes(node));
+  }
+});
 
 test('callers of the zoomed frame fill the width, its neighbours are out of sight', () => {
   const model = buildModel(randomData(8, 300));

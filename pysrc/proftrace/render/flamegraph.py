@@ -15,34 +15,41 @@ from html import escape
 from importlib.resources import files
 from pathlib import PurePath
 
-from proftrace.model.profile import (
-    LEAKED_BLOCKS,
-    LEAKED_BYTES,
-    PEAK_BLOCKS,
-    PEAK_BYTES,
-    Column,
-    Metric,
-    Profile,
-)
+from proftrace.model.profile import Column, Metric, Profile
 from proftrace.render.tree_codec import encode_tree
 from proftrace.units import format_share, format_value, printable
 from proftrace.views.call_tree import CallTree, Place, build_call_tree, place_own, place_totals
+from proftrace.views.selection import Selection
 
 SUMMARY_ROWS = 30
 
 
 @dataclass(frozen=True, slots=True)
 class Subject:
-    """What a graph shows: the metric that frames are as wide as, how often, and in words."""
+    """What a graph shows: the metric that frames are as wide as, how often, and all of it in words.
+
+    `width_words` ends the sentence "A frame is as wide as ...".
+    """
 
     title: str
     weight: Metric
     count: Metric
     count_noun: str
+    width_words: str
 
 
-PEAK = Subject("Peak memory", PEAK_BYTES, PEAK_BLOCKS, "blocks")
-LEAKS = Subject("Memory live at the end", LEAKED_BYTES, LEAKED_BLOCKS, "blocks")
+def _memory_subject(title: str, selection: Selection) -> Subject:
+    return Subject(
+        title=title,
+        weight=selection.bytes_metric,
+        count=selection.blocks_metric,
+        count_noun="blocks",
+        width_words="the bytes allocated in it and in everything that it called",
+    )
+
+
+PEAK = _memory_subject("Peak memory", Selection.PEAK)
+LEAKS = _memory_subject("Memory live at the end", Selection.LEAKS)
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,6 +81,7 @@ def render_subject(profile: Profile, subject: Subject, notes: Sequence[str] = ()
             "subject": subject.title,
             "program": program,
             "count-noun": subject.count_noun,
+            "width-words": subject.width_words,
         },
         markup={
             "facts": _facts(profile, tree, subject),

@@ -6,6 +6,7 @@ import base64
 import json
 import re
 import zlib
+from array import array
 from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
@@ -15,8 +16,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from helpers import ProfileBuilder, profile_from_text
-from proftrace.model.profile import Profile
-from proftrace.render.flamegraph import FlamegraphOptions, render
+from proftrace.model.profile import EXCLUSIVE, HITS, Profile
+from proftrace.render.flamegraph import FlamegraphOptions, Subject, render, render_subject
 from proftrace.render.tree_codec import encode_tree
 from proftrace.units import format_share, format_value
 from proftrace.views.call_tree import CallTree, Place, build_call_tree
@@ -161,6 +162,21 @@ def test_leaks_are_what_is_live_at_the_end() -> None:
     page = Page(render(tiny(), FlamegraphOptions(leaks=True)))
     assert page.texts["subject"] == "Memory live at the end"
     assert page.rows[1] == ["load", "app.py:1", "2.9 KiB", "100.0", "2.9 KiB", "100.0", "1"]
+
+
+def test_any_metric_can_be_drawn() -> None:
+    profile = profile_from_text("main;f 3\nmain;g 4")
+    values = {EXCLUSIVE.name: array("q", [12_345_678, 2_000]), HITS.name: array("q", [1000, 1])}
+    profile = replace(profile, samples=replace(profile.samples, values=values))
+    subject = Subject("Time", EXCLUSIVE, HITS, "hits", "the time in it")
+    page = Page(render_subject(profile, subject))
+    assert page.texts["subject"] == "Time"
+    assert page.texts["facts"].startswith("12.3 ms1,001 hits")
+    assert [row[:3] for row in page.rows if len(row) == 7][1:] == [
+        ["f", "app.py:1", "12.3 ms"],
+        ["g", "app.py:1", "2.00 us"],
+    ]
+    assert "A frame is as wide as the time in it." in page.texts["keys"]
 
 
 def test_notes_and_warnings_are_shown() -> None:

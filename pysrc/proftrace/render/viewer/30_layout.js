@@ -66,6 +66,12 @@ function rangeOf(model, node) {
   return { from: model.start[node], to: model.start[node] + model.total[0][node] };
 }
 
+// Whether a rectangle stands for a node, alone or with others.
+function holdsNode(model, rect, node) {
+  return rect.row === model.depth[node] && model.start[node] >= model.start[rect.node]
+    && model.start[node] < rect.right;
+}
+
 // The rectangle at a place, or null.
 function rectAt(rects, row, x) {
   const isHit = (rect) => rect.row === row && x >= rect.x && x < rect.x + Math.max(rect.width, 1);

@@ -15,10 +15,10 @@ function paintScene(context, scene) {
   context.textBaseline = 'middle';
   const charWidth = context.measureText('0').width;
   for (const rect of scene.rects) paintRect(context, scene, rect, charWidth);
+  const { model, selected, hovered } = scene;
   for (const rect of scene.rects) {
-    if (rect.count > 1) continue;
-    if (rect.node === scene.selected && scene.showsSelection) outline(context, scene, rect, 2);
-    else if (rect.node === scene.hovered) outline(context, scene, rect, 1);
+    if (scene.showsSelection && holdsNode(model, rect, selected)) outline(context, scene, rect, 2);
+    else if (hovered >= 0 && holdsNode(model, rect, hovered)) outline(context, scene, rect, 1);
   }
 }
 

@@ -12,7 +12,7 @@ class Page {
     this.view = new View(model, this.parts, (what) => this.changed(what));
     this.history = new ZoomHistory(model, (node) => this.view.zoomTo(node));
     this.matchIndex = -1;
-    this.showTable(false);
+    this.showTable(false); // unless there is nothing else to show
     this.applyTheme(this.storedTheme());
     this.listen();
     this.view.zoomTo(this.history.nodeOfPage());
@@ -64,7 +64,8 @@ class Page {
     this.parts.flip.setAttribute('aria-pressed', String(this.view.flipped));
   }
 
-  showTable(shown) {
+  showTable(wanted) {
+    const shown = wanted || this.model.total[0][0] === 0;
     this.parts.summary.hidden = !shown;
     this.parts.graph.hidden = shown;
     this.parts.table.setAttribute('aria-pressed', String(shown));
@@ -196,7 +197,7 @@ class Page {
       case '/': return () => { this.showTable(false); parts.search.focus(); parts.search.select(); };
       case '?': return () => parts.keys.showModal();
       case 'f': case 'F': return () => this.flip();
-      case 't': case 'T': return () => this.showTable(parts.summary.hidden);
+      case 't': case 'T': return () => parts.table.click();
       case 'd': case 'D': return () => this.toggleTheme();
       case 'Backspace': return () => this.back();
       case '0': return () => this.reset();

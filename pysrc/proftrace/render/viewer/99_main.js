@@ -45,15 +45,12 @@ async function main() {
   const bytes = await inflateRaw(bytesFromBase64(data.textContent));
   const model = buildModel(decodePayload(bytes));
   data.textContent = '';
-  if (model.total[0][0] === 0) {
-    showMessage('Nothing to draw: no memory of this kind was recorded.');
-  } else {
+  const page = new Page(model, data.dataset.countNoun);
+  exposeState(page);
+  if (model.total[0][0] > 0) {
     document.getElementById('toolbar').hidden = false;
-  }
-  exposeState(new Page(model, data.dataset.countNoun));
-  if (model.total[0][0] === 0) {
-    document.getElementById('graph').hidden = true;
-    document.getElementById('summary').hidden = false;
+  } else {
+    showMessage(`Nothing to draw: the total is ${formatValue(0, model.metrics[0].unit)}.`);
   }
 }
 
