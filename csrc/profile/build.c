@@ -16,6 +16,7 @@ static int apply_events(struct built_profile *profile, struct merge *merge)
             return -1;
         if (verdict == APPLY_MALFORMED) {
             profile->events_damaged = true;
+            profile->log.damaged_at = merge->cursors.items[stream].block_at;
             return 0;
         }
         profile->n_events++;

@@ -48,10 +48,19 @@ static bool cursor_decode(struct cursor *cursor)
     return true;
 }
 
+/* The events end here: the block has a right checksum and makes no sense all the same. */
+static enum step cursor_fail(struct merge *merge, const struct cursor *cursor)
+{
+    merge->damaged = true;
+    merge->log->damaged_at = cursor->block_at;
+    return STEP_FAILED;
+}
+
 static enum step cursor_open_block(struct merge *merge, struct cursor *cursor)
 {
     const struct event_block *block = &merge->log->blocks.items[cursor->next_block - 1];
     cursor->next_block = block->next;
+    cursor->block_at = block->at;
     cursor->payload = malloc(block->header.raw_bytes + 1ul);
     if (cursor->payload == NULL) {
         merge->no_memory = true;
@@ -60,15 +69,11 @@ static enum step cursor_open_block(struct merge *merge, struct cursor *cursor)
     cursor->from = get_over(cursor->payload, block->header.raw_bytes);
     cursor->coder = EVENT_CODER_START(block->header.first_seq);
     cursor->n_left = block->header.n_records;
-    if (block_unpack(merge->log->bytes + block->at, &block->header, cursor->payload) != 0) {
-        merge->damaged = true;
-        return STEP_FAILED;
-    }
+    if (block_unpack(merge->log->bytes + block->at, &block->header, cursor->payload) != 0)
+        return cursor_fail(merge, cursor);
     for (uint32_t skipped = 0; skipped < block->n_skip; skipped++) {
-        if (!cursor_decode(cursor)) {
-            merge->damaged = true;
-            return STEP_FAILED;
-        }
+        if (!cursor_decode(cursor))
+            return cursor_fail(merge, cursor);
     }
     return STEP_EVENT;
 }
@@ -114,10 +119,8 @@ static enum step cursor_advance(struct merge *merge, struct cursor *cursor)
             cursor_set_event(cursor);
             return STEP_EVENT;
         }
-        if (cursor->n_left != 0 || cursor->from.bad || get_left(&cursor->from) != 0) {
-            merge->damaged = true; /* the payload and its record count disagree */
-            return STEP_FAILED;
-        }
+        if (cursor->n_left != 0 || cursor->from.bad || get_left(&cursor->from) != 0)
+            return cursor_fail(merge, cursor); /* the payload and its record count disagree */
         cursor_close_block(cursor);
     }
     if (!cursor_decode_tail(cursor, &cursor->event))

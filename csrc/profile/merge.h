@@ -14,7 +14,8 @@ struct cursor {
     struct stream *stream;
     uint32_t row;        /* in log->streams */
     uint32_t next_block; /* index + 1; 0 = none left */
-    uint8_t *payload;    /* owned: the block being read, NULL = none */
+    size_t block_at;     /* offset of the block being read */
+    uint8_t *payload;    /* owned: what is in it, NULL = none is open */
     struct get from;
     struct event_coder coder;
     uint32_t n_left; /* records left in the block */

@@ -11,6 +11,7 @@ import pytest
 from log_writer import (
     CALLOC,
     END_OF_SCRIPT,
+    EVENTS,
     FREE,
     LOST,
     MALLOC,
@@ -22,10 +23,12 @@ from log_writer import (
     Event,
     LogWriter,
     RingSlot,
+    block,
     file_header,
     function_record,
     line_record,
     ring,
+    stored_events,
 )
 from proftrace.errors import CaptureFileError
 from proftrace.model.load import load_profile
@@ -399,6 +402,29 @@ def test_a_damaged_block_ends_the_log(path: Path) -> None:
     profile = load_profile(str(path))
     assert profile.totals["n_allocations"] == 1
     assert f"damaged at byte {at - 66:,}" in profile.warnings[0]
+
+
+def test_a_block_that_makes_no_sense_ends_the_events(path: Path) -> None:
+    """Its checksum is right, but it has fewer events than it says; what comes before it is kept."""
+    log = code_log()
+    log.events(0, [Event(MALLOC, 0x1000, 100, 1)])
+    at = len(log.data())
+    payload = stored_events([Event(MALLOC, 0x2000, 10, 1)], 0)
+    log.blocks.append(block(EVENTS, payload, 2, first_ordinal=1))
+    log.end()
+    profile = load(path, log)
+    assert profile.totals["n_allocations"] == 2
+    assert profile.warnings == (f"{path}: damaged at byte {at:,}; read 2 events up to there",)
+
+
+def test_a_size_that_no_allocation_has_ends_the_events(path: Path) -> None:
+    log = code_log()
+    at = len(log.data())
+    log.events(0, [Event(MALLOC, 0x1000, 100, 1), Event(MALLOC, 0x2000, 1 << 63, 1)])
+    log.end()
+    profile = load(path, log)
+    assert profile.totals["total_bytes"] == 100
+    assert f"damaged at byte {at:,}" in profile.warnings[0]
 
 
 def test_the_ring_gives_what_was_not_written(path: Path) -> None:
