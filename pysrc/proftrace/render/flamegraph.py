@@ -73,7 +73,7 @@ def render(profile: Profile, options: FlamegraphOptions | None = None) -> str:
 def render_subject(profile: Profile, subject: Subject, notes: Sequence[str] = ()) -> str:
     """Return the page that shows any metric of a profile."""
     tree = build_call_tree(profile, (subject.weight, subject.count))
-    program = printable(PurePath(profile.meta.get("program", "")).name) or "unnamed program"
+    program = _shown(PurePath(profile.meta.get("program", "")).name) or "unnamed program"
     return _fill(
         _viewer_file("page.html"),
         text={
@@ -128,7 +128,7 @@ def _facts(profile: Profile, tree: CallTree, subject: Subject) -> str:
         start = datetime.fromtimestamp(profile.header["start_wall_ns"] / 1e9, UTC)
         facts.append(f"recorded {start:%Y-%m-%d %H:%M:%S} UTC")
     if python := profile.meta.get("python") or _version_in(profile.header):
-        facts.append(f"Python {printable(python)}")
+        facts.append(f"Python {_shown(python)}")
     return "".join(f"<li>{escape(fact)}</li>" for fact in facts)
 
 
@@ -143,7 +143,7 @@ def _version_in(header: Mapping[str, int]) -> str:
 
 
 def _notes(notes: Sequence[str]) -> str:
-    return "".join(f"<li>{escape(printable(note))}</li>" for note in notes)
+    return "".join(f"<li>{escape(_shown(note))}</li>" for note in notes)
 
 
 def _summary(tree: CallTree, subject: Subject) -> str:
@@ -171,8 +171,8 @@ def _summary_row(
     whole, unit = tree.total[0][0], subject.weight.unit
     where = tree.places[place]
     return (
-        f'<tr><td class="name"><bdi>{_short(where.name)}</bdi></td>'
-        f"<td><bdi>{_short(location(where))}</bdi></td>"
+        f'<tr><td class="name"><bdi>{escape(_shown(where.name))}</bdi></td>'
+        f"<td><bdi>{escape(_shown(location(where)))}</bdi></td>"
         f"{_number_cells(own[0][place], whole, unit)}"
         f"{_number_cells(total[0][place], whole, unit)}"
         f"<td>{format_value(own[1][place], subject.count.unit)}</td></tr>"
@@ -188,9 +188,9 @@ def location(place: Place) -> str:
     return f"{place.file}:{place.line}" if place.file and place.line else place.file
 
 
-def _short(text: str, limit: int = 300) -> str:
-    """Return a text as it may stand in the page, cut in its middle when it is very long."""
+def _shown(text: str, limit: int = 300) -> str:
+    """Return a text as people may see it, cut in its middle when it is very long."""
     text = printable(text)
     if len(text) > limit:
         text = f"{text[: limit // 2]}…{text[-limit // 2 :]}"
-    return escape(text)
+    return text

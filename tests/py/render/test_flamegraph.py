@@ -19,7 +19,7 @@ from helpers import ProfileBuilder, profile_from_text
 from proftrace.model.profile import EXCLUSIVE, HITS, Profile
 from proftrace.render.flamegraph import FlamegraphOptions, Subject, render, render_subject
 from proftrace.render.tree_codec import encode_tree
-from proftrace.units import format_share, format_value
+from proftrace.units import format_share, format_value, printable
 from proftrace.views.call_tree import CallTree, Place, build_call_tree
 
 UNITS = json.loads((Path(__file__).parents[2] / "data" / "units.json").read_text())
@@ -214,6 +214,26 @@ def test_hostile_names_are_text() -> None:
     assert not re.search("[\x00-\x08\x0e-\x1f\u202e]", html)
     _, columns = decode(page.texts["data"])
     assert len(columns["place"]) == len(HOSTILE) + 1
+
+
+@given(st.text(st.characters(), max_size=40))
+def test_any_name_is_text_wherever_it_stands(name: str) -> None:
+    builder = ProfileBuilder()
+    builder.add(builder.stack([builder.frame(name, name, 1)]), 1)
+    profile = replace(builder.build(warnings=(name,)), meta={"program": name, "python": name})
+    html = render(profile, FlamegraphOptions(notes=(name,)))
+    html.encode()
+    page = Page(html)
+    plain = replace(profile_from_text("main 1"), warnings=("a",))
+    expected = Page(render(plain, FlamegraphOptions(notes=("b",)))).elements
+    assert [tag for tag, _ in page.elements] == [tag for tag, _ in expected]
+    assert page.rows[1][0] == printable(name)
+
+
+def test_texts_without_end_are_cut() -> None:
+    endless = "x" * 100_000
+    profile = replace(tiny(), meta={"program": endless}, warnings=(endless,))
+    assert len(render(profile)) < 70_000
 
 
 @pytest.mark.parametrize("text", ["", "main 1", "- 5"], ids=["none", "one", "no frame"])
