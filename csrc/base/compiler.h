@@ -13,6 +13,13 @@
 #define NOINLINE __attribute__((noinline))
 #define PRINTF_LIKE(fmt, args) __attribute__((format(printf, fmt, args)))
 
+/* A short text for an errno, without locale and so without malloc. NULL if there is none. */
+#ifdef __GLIBC__
+#define ERRNO_TEXT(error_) strerrordesc_np(error_)
+#else
+#define ERRNO_TEXT(error_) strerror(error_)
+#endif
+
 /* Two reads or writes that must not be merged or reordered by the compiler. */
 #define COMPILER_BARRIER() __asm__ __volatile__("" ::: "memory")
 

@@ -1,0 +1,91 @@
+/* capture.c - the small questions and marks of capture.h; see state.c for starting and ending. */
+#include "capture/capture.h"
+
+#include "capture/guard.h"
+#include "capture/recorder.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+
+bool capture_is_on(void)
+{
+    return __atomic_load_n(&capture_on, __ATOMIC_RELAXED) != 0;
+}
+
+bool capture_is_preloaded(void)
+{
+    Dl_info ours, theirs;
+    void *malloc_in_use = dlsym(RTLD_DEFAULT, "malloc");
+    return malloc_in_use != NULL && dladdr(malloc_in_use, &theirs) != 0 &&
+           dladdr(&capture_on, &ours) != 0 && ours.dli_fbase == theirs.dli_fbase;
+}
+
+void capture_mark(enum mark_kind kind, uint64_t value)
+{
+    if (!guard_enter())
+        return;
+    recorder_event(EVENT_MARK, (void *)(uintptr_t)kind, value);
+    guard_leave();
+}
+
+void capture_name_thread(const char *name)
+{
+    int saved = errno;
+    if (!guard_enter())
+        return;
+    state_lock();
+    if (capture_is_on() && recorder_attach_locked() == 0)
+        thread_set_name_locked(&capture, thread_self, name);
+    state_unlock();
+    guard_leave();
+    errno = saved;
+}
+
+void capture_code_died(const void *code)
+{
+    uintptr_t before = guard_hold();
+    frames_code_died(&capture.reader);
+    if (capture_is_on()) {
+        state_lock();
+        dictionary_code_died(&capture.dict, (uintptr_t)code);
+        state_unlock();
+    }
+    guard_restore(before);
+}
+
+int capture_flush(void)
+{
+    int failed = -1;
+    if (!guard_enter())
+        return -1;
+    state_lock();
+    if (capture_is_on()) {
+        failed = state_flush_all_locked();
+        if (failed)
+            state_give_up_locked();
+    }
+    state_unlock();
+    guard_leave();
+    return failed;
+}
+
+int capture_check_thread(struct capture_check *check)
+{
+    struct capture_thread *thread;
+    if (!guard_enter())
+        return -1;
+    thread = thread_self;
+    *check = (struct capture_check){0};
+    if (thread != NULL) {
+        check->stream = thread->stream;
+        check->stacks_agree = frames_agree(&capture.reader, &thread->frames);
+        for (size_t at = thread->written_words; at < thread->used;) {
+            struct event event;
+            at += raw_event_get(thread->words + at, thread->used - at, &event);
+            check->n_events++;
+        }
+        check->n_events += thread->n_written;
+    }
+    guard_leave();
+    return thread == NULL ? -1 : 0;
+}

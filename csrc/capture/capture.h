@@ -1,0 +1,71 @@
+/*
+ * capture.h - recording, as the rest of the program sees it: start, stop, marks.
+ *
+ * All functions may be called from any thread. Nothing here calls malloc or Python.
+ */
+#ifndef PROFTRACE_CAPTURE_CAPTURE_H
+#define PROFTRACE_CAPTURE_CAPTURE_H
+
+#include "base/compiler.h"
+#include "format/record.h"
+#include "interp/binding.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct capture_meta {
+    const char *key;
+    const char *value;
+};
+
+struct capture_options {
+    const char *path;                     /* absolute: the program may change its directory */
+    bool replace;                         /* a capture that is there */
+    bool quiet;                           /* do not say at the end where the capture is */
+    const struct interp_binding *binding; /* NULL: no Python stacks */
+    const struct capture_meta *metas;
+    size_t n_metas;
+    /*
+     * Frames of files below this folder that are on top of the calling thread's stack now do not
+     * show: the thread is recorded from the moment on that they have returned. NULL: at once.
+     */
+    const char *own_folder;
+};
+
+/*
+ * Starts recording. -1 with errno: EALREADY while it is on, ECHILD in a forked child, EEXIST when
+ * the file is there, or what the system said. *no_stacks becomes the reason why there are no
+ * Python stacks, or NULL.
+ */
+EXPORT NODISCARD int capture_start(const struct capture_options *options, const char **no_stacks);
+
+/* Writes what is recorded, ends and closes the file. Does nothing when recording is not on. */
+EXPORT void capture_stop(void);
+
+EXPORT bool capture_is_on(void);
+/* Tells whether the program's malloc is ours: whether the library was preloaded. */
+EXPORT bool capture_is_preloaded(void);
+
+/* A MARK event of the calling thread. */
+EXPORT void capture_mark(enum mark_kind kind, uint64_t value);
+
+/* Names the calling thread in the capture. */
+EXPORT void capture_name_thread(const char *name);
+
+/* To be called when a code object dies, before its memory is used again. */
+EXPORT void capture_code_died(const void *code);
+
+/* Everything recorded by now goes to the log; 0, or -1 when recording is not on or failed. */
+EXPORT int capture_flush(void);
+
+struct capture_check {
+    uint64_t n_events; /* recorded by the calling thread, in its slot or written */
+    uint32_t stream;
+    bool stacks_agree; /* the cached walk of the frames against a full one */
+};
+
+/* Checks the calling thread's stack, for tests and --verify-stacks. -1: recording is not on. */
+EXPORT int capture_check_thread(struct capture_check *check);
+
+#endif

@@ -1,0 +1,267 @@
+/* dictionary.c - see dictionary.h. */
+#include "capture/dictionary.h"
+
+#include "base/arena.h" /* pages */
+#include "capture/ring_file.h"
+#include "interp/text.h"
+
+#include <string.h>
+
+#define TEXT_LIMIT (1u << 20)       /* bytes of a name or path that are kept */
+#define LINETABLE_LIMIT (16u << 20) /* a longer table is left out */
+#define RECORD_ROOM 96              /* of a record, beside its text or bytes */
+
+void dictionary_start(struct dictionary *dict, struct writer *writer,
+                      const struct interp_layout *layout, struct ring_slot *slot, size_t slot_bytes)
+{
+    table_release(&dict->strings);
+    table_release(&dict->codes);
+    table_release(&dict->code_at);
+    table_release(&dict->places);
+    table_release(&dict->nodes);
+    *dict = (struct dictionary){
+        .writer = writer,
+        .layout = layout,
+        .slot = slot,
+        .slot_bytes = slot_bytes,
+        .text = dict->text,
+        .text_bytes = dict->text_bytes,
+    };
+    slot->used = 1;
+}
+
+void dictionary_move(struct dictionary *dict, struct ring_slot *slot, size_t slot_bytes)
+{
+    dict->slot = slot;
+    dict->slot_bytes = slot_bytes;
+    ring_slot_reset(slot, dict->n_written);
+    slot->used = 1;
+}
+
+/* ---- records ------------------------------------------------------------------------------ */
+
+static uint8_t *slot_records(const struct dictionary *dict)
+{
+    return (uint8_t *)dict->slot + RING_SLOT_HEAD_BYTES;
+}
+
+static int write_block(struct dictionary *dict, const void *records, size_t n_bytes, uint32_t n)
+{
+    struct block_header block = {
+        .kind = BLOCK_DICT,
+        .n_records = n,
+        .first_ordinal = dict->n_written,
+    };
+    if (writer_block(dict->writer, &block, records, n_bytes) != 0)
+        return -1;
+    dict->n_written += n;
+    return 0;
+}
+
+int dictionary_flush(struct dictionary *dict)
+{
+    if (dict->n_pending == 0)
+        return 0;
+    if (write_block(dict, slot_records(dict), dict->slot->committed_bytes, dict->n_pending) != 0)
+        return -1;
+    dict->n_pending = 0;
+    ring_slot_reset(dict->slot, dict->n_written);
+    return 0;
+}
+
+/* Where a record of at most n_bytes goes: behind the pending ones, or into pages of its own. */
+static struct put record_start(struct dictionary *dict, size_t n_bytes)
+{
+    size_t room = dict->slot_bytes - RING_SLOT_HEAD_BYTES;
+    /* A log that cannot be written any more has no use for definitions either. */
+    if (n_bytes > room - dict->slot->committed_bytes && dictionary_flush(dict) != 0)
+        return (struct put){.bad = true};
+    if (n_bytes <= room)
+        return put_over(slot_records(dict) + dict->slot->committed_bytes,
+                        room - dict->slot->committed_bytes);
+    void *pages = pages_alloc(n_bytes);
+    return pages == NULL ? (struct put){.bad = true} : put_over(pages, n_bytes);
+}
+
+static void record_finish(struct dictionary *dict, const struct put *to, size_t n_bytes)
+{
+    uint8_t *records = slot_records(dict);
+    if (to->p == NULL)
+        return;
+    if (n_bytes <= dict->slot_bytes - RING_SLOT_HEAD_BYTES) {
+        dict->n_pending++;
+        __atomic_store_n(&dict->slot->committed_bytes, (uint64_t)(to->p - records),
+                         __ATOMIC_RELEASE);
+        return;
+    }
+    uint8_t *pages = to->end - n_bytes;
+    if (dictionary_flush(dict) == 0 && write_block(dict, pages, (size_t)(to->p - pages), 1) != 0)
+        dict->n_pending = 0;
+    pages_free(pages, n_bytes);
+}
+
+#define PUT_RECORD(dict_, put_, rec_, n_bytes_)           \
+    do {                                                  \
+        struct put to_ = record_start(dict_, (n_bytes_)); \
+        if (!to_.bad) {                                   \
+            put_(&to_, rec_);                             \
+            record_finish(dict_, &to_, (n_bytes_));       \
+        }                                                 \
+    } while (0)
+
+void dictionary_thread(struct dictionary *dict, const struct rec_thread *thread)
+{
+    PUT_RECORD(dict, record_put_thread, thread, RECORD_ROOM);
+}
+
+void dictionary_meta(struct dictionary *dict, const char *key, const char *value)
+{
+    const struct rec_meta meta = {key, (uint32_t)strlen(key), value, (uint32_t)strlen(value)};
+    PUT_RECORD(dict, record_put_meta, &meta, RECORD_ROOM + meta.key_bytes + meta.value_bytes);
+}
+
+/* ---- texts -------------------------------------------------------------------------------- */
+
+/*
+ * 64 bits of a content. Two contents with one hash would share an id; among a million of them the
+ * chance is 1 to 37 million, and the harm is a wrong name.
+ */
+static uint64_t hash_bytes(uint64_t hash, const void *bytes, size_t n_bytes)
+{
+    const uint8_t *at = bytes;
+    uint64_t word;
+    hash = hash_u64(hash ^ n_bytes * 0x9e3779b97f4a7c15ull);
+    for (; n_bytes >= sizeof word; at += sizeof word, n_bytes -= sizeof word) {
+        memcpy(&word, at, sizeof word);
+        hash = hash_u64(hash ^ word) + 0x632be59bd9b4e019ull;
+    }
+    word = 0;
+    memcpy(&word, at, n_bytes);
+    return hash_u64(hash ^ word);
+}
+
+uint32_t dictionary_string(struct dictionary *dict, const char *text, size_t n_bytes)
+{
+    uint64_t hash;
+    struct rec_string record;
+    if (n_bytes == 0)
+        return 0;
+    hash = hash_bytes(1, text, n_bytes);
+    record = (struct rec_string){table_get(&dict->strings, hash), text, (uint32_t)n_bytes};
+    if (record.id != 0)
+        return record.id;
+    record.id = dict->n_strings + 1;
+    if (table_put(&dict->strings, hash, record.id) != 0)
+        return 0;
+    dict->n_strings++;
+    PUT_RECORD(dict, record_put_string, &record, RECORD_ROOM + n_bytes);
+    return record.id;
+}
+
+/* The id of a str object. */
+static uint32_t string_of(struct dictionary *dict, uintptr_t text)
+{
+    size_t n_bytes = text_utf8_bytes(dict->layout, text);
+    if (n_bytes > TEXT_LIMIT)
+        n_bytes = TEXT_LIMIT;
+    if (n_bytes > dict->text_bytes) {
+        size_t room = (n_bytes + 4095) & ~(size_t)4095;
+        char *bigger = pages_grow(dict->text, dict->text_bytes, room);
+        if (bigger == NULL)
+            return 0;
+        dict->text = bigger;
+        dict->text_bytes = room;
+    }
+    n_bytes = text_copy_utf8(dict->layout, text, dict->text, n_bytes);
+    return dictionary_string(dict, dict->text, n_bytes);
+}
+
+/* ---- code and stacks ---------------------------------------------------------------------- */
+
+static uint64_t hash_code(const struct rec_code *code)
+{
+    const uint32_t fields[] = {code->name, code->qualname, code->file, code->first_line,
+                               code->flags};
+    return hash_bytes(hash_bytes(2, fields, sizeof fields), code->linetable, code->linetable_bytes);
+}
+
+static uint32_t add_code(struct dictionary *dict, uintptr_t code)
+{
+    struct code_view view;
+    struct rec_code record;
+    uint64_t hash;
+    code_read(dict->layout, code, &view);
+    record = (struct rec_code){
+        .name = string_of(dict, view.name),
+        .qualname = string_of(dict, view.qualname),
+        .file = string_of(dict, view.file),
+        .first_line = view.first_line,
+        .flags = view.flags,
+        .linetable = view.linetable,
+        .linetable_bytes =
+            view.linetable_bytes > LINETABLE_LIMIT ? 0 : (uint32_t)view.linetable_bytes,
+    };
+    hash = hash_code(&record);
+    record.id = table_get(&dict->codes, hash);
+    if (record.id != 0)
+        return record.id;
+    record.id = dict->n_codes + 1;
+    if (table_put(&dict->codes, hash, record.id) != 0)
+        return 0;
+    dict->n_codes++;
+    PUT_RECORD(dict, record_put_code, &record, RECORD_ROOM + record.linetable_bytes);
+    return record.id;
+}
+
+static uint32_t code_id(struct dictionary *dict, const struct frame_place *place)
+{
+    uint32_t id;
+    /* Where the interpreter only counts deaths, any address may be the dead one's. */
+    if (dict->layout->generation != 0 && dict->epoch != place->epoch) {
+        table_release(&dict->code_at);
+        dict->epoch = place->epoch;
+    }
+    id = table_get(&dict->code_at, place->code);
+    if (id == 0) {
+        id = add_code(dict, place->code);
+        if (id != 0 && table_put(&dict->code_at, place->code, id) != 0)
+            return 0;
+    }
+    return id;
+}
+
+uint32_t dictionary_node(struct dictionary *dict, uint32_t parent, const struct frame_place *place)
+{
+    struct rec_node record = {
+        .parent = parent,
+        .code = code_id(dict, place),
+        .unit = place->unit,
+        .entry = place->entry,
+    };
+    uint64_t key = (uint64_t)record.code << 32 | record.unit << 1 | record.entry;
+    uint32_t place_id;
+    if (record.code == 0)
+        return parent;
+    place_id = table_get(&dict->places, key);
+    if (place_id == 0) {
+        place_id = dict->n_places + 1;
+        if (table_put(&dict->places, key, place_id) != 0)
+            return parent;
+        dict->n_places++;
+    }
+    key = (uint64_t)parent << 32 | place_id;
+    record.id = table_get(&dict->nodes, key);
+    if (record.id != 0)
+        return record.id;
+    record.id = dict->n_nodes + 1;
+    if (table_put(&dict->nodes, key, record.id) != 0)
+        return parent;
+    dict->n_nodes++;
+    PUT_RECORD(dict, record_put_node, &record, RECORD_ROOM);
+    return record.id;
+}
+
+void dictionary_code_died(struct dictionary *dict, uintptr_t code)
+{
+    table_remove(&dict->code_at, code);
+}

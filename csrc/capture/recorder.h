@@ -1,0 +1,66 @@
+/*
+ * recorder.h - one event of the calling thread; called by hooks with the guard held.
+ *
+ * The common case is inline: walk the stack, put one or two words into the thread's slot, commit.
+ */
+#ifndef PROFTRACE_CAPTURE_RECORDER_H
+#define PROFTRACE_CAPTURE_RECORDER_H
+
+#include "capture/state.h"
+
+extern TLS_FAST struct capture_thread *thread_self;
+
+/* A first event, a full slot, a muted or ending thread, recording that ended. Keeps errno. */
+void recorder_slow(struct event *event);
+
+/* The record first, then the commit: a killed process must not leave half an event behind. */
+static inline void recorder_append(struct capture_thread *thread, const struct event *event)
+{
+    uint32_t used = thread->used;
+    used += raw_event_put(thread->words + used, event);
+    thread->used = used;
+    __atomic_store_n(&thread->slot->committed_bytes, (uint64_t)used * 8, __ATOMIC_RELEASE);
+}
+
+static inline bool recorder_has_room(const struct capture_thread *thread)
+{
+    return likely(thread != NULL) && likely(thread->used + RAW_EVENT_MAX_WORDS <= thread->room);
+}
+
+/* After the real call: `block` is the program's now. */
+static inline void recorder_allocated(enum event_kind kind, const void *block, uint64_t size)
+{
+    struct capture_thread *thread = thread_self;
+    struct event event = {.kind = (uint8_t)kind, .address = (uintptr_t)block, .size = size};
+    if (unlikely(!recorder_has_room(thread))) {
+        recorder_slow(&event);
+        return;
+    }
+    event.node = frames_current(&capture.reader, &thread->frames);
+    event.seq = state_stamp();
+    recorder_append(thread, &event);
+}
+
+/* FREE, MUNMAP, UNFREE and marks. Before the real call: after it the address may be another's. */
+static inline void recorder_event(enum event_kind kind, const void *address, uint64_t size)
+{
+    struct capture_thread *thread = thread_self;
+    struct event event = {.kind = (uint8_t)kind, .address = (uintptr_t)address, .size = size};
+    if (unlikely(!recorder_has_room(thread))) {
+        recorder_slow(&event);
+        return;
+    }
+    event.seq = state_stamp();
+    recorder_append(thread, &event);
+}
+
+/* Called once: threads that end are noticed from then on. -1 when the system has no key left. */
+NODISCARD int recorder_init(void);
+
+/* Gives the calling thread a stream if it has none. -1 without memory. With the lock held. */
+NODISCARD int recorder_attach_locked(void);
+
+/* Keeps the calling thread unrecorded until these frames are gone; see capture.h. */
+void recorder_mute(const char *own_folder);
+
+#endif

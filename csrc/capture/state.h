@@ -1,0 +1,81 @@
+/*
+ * state.h - the one capture of the process, and its lock.
+ *
+ * Three groups, each on cache lines of its own: what every event reads, the counter that every
+ * event of a threaded program changes, and what the lock guards.
+ */
+#ifndef PROFTRACE_CAPTURE_STATE_H
+#define PROFTRACE_CAPTURE_STATE_H
+
+#include "capture/capture.h"
+#include "capture/dictionary.h"
+#include "capture/ring_file.h"
+#include "capture/thread.h"
+#include "capture/writer.h"
+
+#include <pthread.h>
+
+#define LINE_PAIR __attribute__((aligned(128)))
+
+struct capture_state {
+    /* Read by every event; constant while recording. */
+    int several_threads LINE_PAIR; /* atomic: events carry a seq */
+    uint64_t session;              /* counts the captures of this process */
+    struct frame_reader reader;
+
+    uint64_t last_seq LINE_PAIR; /* atomic */
+
+    pthread_mutex_t lock LINE_PAIR; /* guards all below */
+    pid_t pid;                      /* of the process that records */
+    struct writer writer;
+    struct ring_file ring;
+    struct dictionary dict;
+    struct capture_thread *live;
+    struct capture_thread *free;
+    struct capture_thread *late; /* stream of threads that are past their own end */
+    uint32_t n_streams;
+    uint64_t n_lost;
+    uint8_t *encoded; /* owned pages: an EVENTS payload */
+    char process_name[64];
+    bool quiet;
+    bool exec_ended;       /* an END block for an exec that has not happened (yet) */
+    uint64_t exec_n_bytes; /* of the log before it */
+};
+
+extern struct capture_state capture;
+
+static inline void state_lock(void)
+{
+    pthread_mutex_lock(&capture.lock);
+}
+
+static inline void state_unlock(void)
+{
+    pthread_mutex_unlock(&capture.lock);
+}
+
+/* The stamp of an event, 0 while the process has one thread; see log-format.md. */
+static inline uint64_t state_stamp(void)
+{
+    if (likely(__atomic_load_n(&capture.several_threads, __ATOMIC_RELAXED) == 0))
+        return 0;
+    return __atomic_add_fetch(&capture.last_seq, 1, __ATOMIC_SEQ_CST);
+}
+
+/* Ends recording for good after a failure, with the lock held. */
+void state_give_up_locked(void);
+
+/* Writes everything of all threads. -1 when writing failed. */
+NODISCARD int state_flush_all_locked(void);
+
+/* Before the process ends: writes the rest, the END block, and closes. */
+void state_finish(void);
+
+/*
+ * Around an exec: everything is written and the log ends as if the exec succeeded; if it did not,
+ * the END block is taken back and recording goes on. False: there is nothing to take back.
+ */
+bool state_before_exec(void);
+void state_exec_failed(void);
+
+#endif

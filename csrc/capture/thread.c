@@ -1,0 +1,196 @@
+/* thread.c - see thread.h. */
+#include "capture/state.h"
+
+#include "base/arena.h" /* pages */
+#include "base/ticks.h" /* mono_now_ns */
+
+#include <string.h>
+#include <sys/prctl.h>
+#include <unistd.h>
+
+/* No event needs more bytes stored than this for each of its raw words. */
+#define STORED_BYTES_PER_WORD 12
+#define ENCODED_BYTES (THREAD_ROOM * STORED_BYTES_PER_WORD + EVENT_MAX_STORED_BYTES)
+
+static struct capture_thread *take_block(struct capture_state *state)
+{
+    struct capture_thread *thread = state->free;
+    if (thread == NULL)
+        return pages_alloc(sizeof *thread);
+    state->free = thread->next;
+    return thread;
+}
+
+static void link_live(struct capture_state *state, struct capture_thread *thread)
+{
+    thread->previous = NULL;
+    thread->next = state->live;
+    if (state->live != NULL)
+        state->live->previous = thread;
+    state->live = thread;
+}
+
+static void unlink_live(struct capture_state *state, struct capture_thread *thread)
+{
+    if (thread->previous != NULL)
+        thread->previous->next = thread->next;
+    else
+        state->live = thread->next;
+    if (thread->next != NULL)
+        thread->next->previous = thread->previous;
+}
+
+struct capture_thread *thread_attach_locked(struct capture_state *state,
+                                            struct capture_thread *thread, uint64_t tid)
+{
+    bool shared;
+    struct ring_slot *slot = ring_file_take(&state->ring, state->n_streams + 1, &shared);
+    if (slot == NULL)
+        return NULL;
+    if (thread == NULL)
+        thread = take_block(state);
+    if (thread == NULL) {
+        ring_file_give(&state->ring, slot);
+        return NULL;
+    }
+    if (!shared)
+        writer_add_option(&state->writer, OPTION_NO_RING);
+    frames_release(&thread->frames);
+    thread->stream = ++state->n_streams;
+    if (state->n_streams > 1)
+        __atomic_store_n(&state->several_threads, 1, __ATOMIC_SEQ_CST);
+    thread->slot = slot;
+    thread->words = (uint64_t *)((uint8_t *)slot + RING_SLOT_HEAD_BYTES);
+    thread->used = thread->written_words = 0;
+    thread->n_written = thread->n_lost = 0;
+    thread->session = state->session;
+    thread->tid = tid;
+    thread->start_mono_ns = mono_now_ns();
+    thread->name[0] = '\0';
+    thread->muted = false;
+    thread->room = THREAD_ROOM;
+    link_live(state, thread);
+    dictionary_thread(&state->dict, &(struct rec_thread){.index = thread->stream,
+                                                         .tid = tid,
+                                                         .start_mono_ns = thread->start_mono_ns});
+    return thread;
+}
+
+/* ---- names -------------------------------------------------------------------------------- */
+
+void thread_set_name_locked(struct capture_state *state, struct capture_thread *thread,
+                            const char *name)
+{
+    size_t n = strnlen(name, sizeof thread->name - 1);
+    if (strncmp(thread->name, name, sizeof thread->name - 1) == 0)
+        return;
+    memcpy(thread->name, name, n);
+    thread->name[n] = '\0';
+    dictionary_thread(&state->dict,
+                      &(struct rec_thread){.index = thread->stream,
+                                           .tid = thread->tid,
+                                           .name = dictionary_string(&state->dict, name, n),
+                                           .start_mono_ns = thread->start_mono_ns});
+}
+
+void thread_take_name_locked(struct capture_state *state, struct capture_thread *thread)
+{
+    char name[sizeof thread->name] = {0};
+    /* A thread that was never named has the name of the one that started it. */
+    if (prctl(PR_GET_NAME, name) == 0 && strcmp(name, state->process_name) != 0 && name[0] != '\0')
+        thread_set_name_locked(state, thread, name);
+}
+
+/* ---- writing ------------------------------------------------------------------------------ */
+
+/* What comes out of encode. */
+struct encoded {
+    size_t n_bytes;
+    uint32_t n_events;
+    uint64_t first_seq, last_seq;
+};
+
+static struct encoded encode(uint8_t *out, const uint64_t *words, size_t n_words)
+{
+    struct put to = put_over(out, ENCODED_BYTES);
+    struct encoded result = {0};
+    struct event_coder coder;
+    struct event event;
+    size_t at = 0;
+    unsigned n;
+    /* A stream's first events may have no seq; the coder starts from the first that has one. */
+    for (; at < n_words && (n = raw_event_get(words + at, n_words - at, &event)) != 0; at += n) {
+        if (event.seq != 0) {
+            result.first_seq = event.seq;
+            break;
+        }
+    }
+    coder = EVENT_CODER_START(result.first_seq);
+    for (at = 0; at < n_words && (n = raw_event_get(words + at, n_words - at, &event)) != 0;
+         at += n) {
+        event_put(&to, &coder, &event);
+        result.n_events++;
+    }
+    result.last_seq = coder.seq;
+    result.n_bytes = (size_t)(to.p - out);
+    return result;
+}
+
+static int write_events(struct capture_state *state, struct capture_thread *thread, size_t n_words)
+{
+    struct encoded encoded;
+    struct block_header block;
+    if (state->encoded == NULL && (state->encoded = pages_alloc(ENCODED_BYTES)) == NULL)
+        return -1;
+    encoded = encode(state->encoded, thread->words + thread->written_words,
+                     n_words - thread->written_words);
+    block = (struct block_header){
+        .kind = BLOCK_EVENTS,
+        .stream = thread->stream,
+        .n_records = encoded.n_events,
+        .first_ordinal = thread->n_written,
+        .first_seq = encoded.first_seq,
+        .last_seq = encoded.last_seq,
+    };
+    if (dictionary_flush(&state->dict) != 0 ||
+        writer_block(&state->writer, &block, state->encoded, encoded.n_bytes) != 0)
+        return -1;
+    thread->n_written += encoded.n_events;
+    state->writer.n_events += encoded.n_events;
+    return 0;
+}
+
+int thread_flush_locked(struct capture_state *state, struct capture_thread *thread, bool is_owner)
+{
+    size_t n_words;
+    if (thread->slot == NULL)
+        return 0;
+    n_words = __atomic_load_n(&thread->slot->committed_bytes, __ATOMIC_ACQUIRE) / 8;
+    if (n_words > thread->written_words) {
+        if (write_events(state, thread, n_words) != 0)
+            return -1;
+        thread->written_words = (uint32_t)n_words;
+    }
+    if (is_owner) {
+        ring_slot_reset(thread->slot, thread->n_written);
+        thread->used = thread->written_words = 0;
+    }
+    return 0;
+}
+
+void thread_end_locked(struct capture_state *state, struct capture_thread *thread)
+{
+    if (thread->session == state->session && thread->slot != NULL) {
+        thread_take_name_locked(state, thread);
+        state->n_lost += thread->n_lost;
+        if (thread_flush_locked(state, thread, true) != 0)
+            state_give_up_locked();
+        ring_file_give(&state->ring, thread->slot);
+        unlink_live(state, thread);
+    }
+    thread->slot = NULL;
+    thread->room = 0;
+    frames_release(&thread->frames);
+    thread->next = state->free;
+    state->free = thread;
+}

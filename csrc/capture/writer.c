@@ -1,0 +1,127 @@
+/* writer.c - see writer.h. */
+#include "capture/writer.h"
+
+#include "base/arena.h" /* pages */
+#include "base/ticks.h" /* mono_now_ns */
+#include "capture/notice.h"
+
+#include <errno.h>
+#include <string.h>
+
+#define PACKED_BYTES (512u << 10)
+#define END_BYTES 64
+
+int writer_open(struct writer *writer, const char *path, const struct file_header *header)
+{
+    uint8_t bytes[FILE_HEADER_BYTES];
+    if (writer->packed == NULL) {
+        writer->packed = pages_alloc(PACKED_BYTES);
+        writer->packed_bytes = PACKED_BYTES;
+    }
+    if (writer->workspace == NULL)
+        writer->workspace = pages_alloc(block_workspace_bytes());
+    if (writer->packed == NULL || writer->workspace == NULL) {
+        errno = ENOMEM;
+        return -1;
+    }
+    if (output_create(&writer->file, path) != 0)
+        return -1;
+    writer->header = *header;
+    writer->n_events = 0;
+    writer->failed = false;
+    file_header_put(bytes, header);
+    if (output_append(&writer->file, bytes, sizeof bytes) != 0) {
+        output_discard(&writer->file);
+        return -1;
+    }
+    return 0;
+}
+
+/* The disk is full, most likely: the END block of this is small and may still fit. */
+static void fail(struct writer *writer, int error)
+{
+    char tail[160] = ": ";
+    writer->failed = true;
+    writer->error = error;
+    strncat(tail, notice_error_text(error), sizeof tail - 64);
+    strcat(tail, "; recording has stopped, the program goes on");
+    notice_write("cannot write", writer->file.path, tail);
+}
+
+static int grow_packed(struct writer *writer, size_t n_bytes)
+{
+    void *bigger;
+    if (n_bytes <= writer->packed_bytes)
+        return 0;
+    n_bytes = (n_bytes + 4095) & ~(size_t)4095;
+    bigger = pages_grow(writer->packed, writer->packed_bytes, n_bytes);
+    if (bigger == NULL)
+        return -1;
+    writer->packed = bigger;
+    writer->packed_bytes = n_bytes;
+    return 0;
+}
+
+int writer_block(struct writer *writer, struct block_header *block, const void *payload,
+                 size_t n_bytes)
+{
+    size_t n_packed = 0;
+    if (writer->failed)
+        return -1;
+    block->mono_ns = mono_now_ns();
+    if (grow_packed(writer, block_bound(n_bytes)) == 0)
+        n_packed = block_pack(block, payload, n_bytes, writer->packed, writer->packed_bytes,
+                              writer->workspace);
+    if (n_packed == 0) {
+        fail(writer, ENOMEM);
+        return -1;
+    }
+    if (output_append(&writer->file, writer->packed, n_packed) != 0) {
+        fail(writer, errno);
+        return -1;
+    }
+    return 0;
+}
+
+void writer_add_option(struct writer *writer, enum file_option option)
+{
+    uint8_t bytes[FILE_HEADER_BYTES];
+    if (writer->failed || (writer->header.options & option))
+        return;
+    writer->header.options |= option;
+    file_header_put(bytes, &writer->header);
+    if (output_overwrite(&writer->file, 0, bytes, sizeof bytes) != 0)
+        fail(writer, errno);
+}
+
+uint64_t writer_end(struct writer *writer, enum end_reason reason, uint64_t n_lost)
+{
+    const uint64_t before = writer->file.n_bytes;
+    struct block_header block = {.kind = BLOCK_END, .n_records = 1, .mono_ns = mono_now_ns()};
+    struct rec_end end = {
+        .reason = (uint8_t)(writer->failed ? END_WRITE_FAILED : reason),
+        .error = writer->failed ? writer->error : 0,
+        .n_events = writer->n_events,
+        .n_lost = n_lost,
+        .mono_ns = block.mono_ns,
+    };
+    uint8_t payload[END_BYTES];
+    struct put to = put_over(payload, sizeof payload);
+    size_t n;
+    record_put_end(&to, &end);
+    n = block_pack(&block, payload, (size_t)(to.p - payload), writer->packed, writer->packed_bytes,
+                   writer->workspace);
+    if (output_append(&writer->file, writer->packed, n) != 0 && !writer->failed)
+        fail(writer, errno);
+    return before;
+}
+
+void writer_close(struct writer *writer)
+{
+    output_close(&writer->file);
+}
+
+void writer_discard(struct writer *writer)
+{
+    output_discard(&writer->file);
+}

@@ -1,0 +1,292 @@
+/* frames.c - the cached walk; see frames.h. */
+#include "interp/frames.h"
+
+#include "base/arena.h" /* pages */
+#include "base/table.h" /* hash_u64 */
+
+#define NEW_FRAMES 8      /* calls since the last event that the short way follows */
+#define RETURNED_FRAMES 6 /* returns since the last event that it looks through */
+#define FIRST_ROOM 256
+#define CHAIN_ENTRY_BYTES (2 * sizeof(uintptr_t) + sizeof(uint32_t))
+
+/* Top bits of a memory key: two frames at one instruction may still differ in these. */
+#define KEY_GENERATOR (1ull << 63)
+#define KEY_ENTRY (1ull << 62)
+
+static void *thread_state(const struct frame_reader *reader)
+{
+    void *state;
+    if (reader->binding.attached_state == NULL)
+        return NULL;
+    state = reader->binding.attached_state();
+    if (likely(state != NULL))
+        return state;
+    /* Without the GIL, what the thread remembers may be freed under it once Python shuts down. */
+    if (reader->binding.is_finalizing())
+        return NULL;
+    return reader->binding.known_state();
+}
+
+static uintptr_t state_top(const struct frame_reader *reader, const void *state)
+{
+    uintptr_t frame = read_word((uintptr_t)state + reader->layout.state_frame);
+    if (reader->layout.frame_is_indirect && frame != 0)
+        frame = read_word(frame);
+    return frame;
+}
+
+uintptr_t frames_top(const struct frame_reader *reader)
+{
+    const void *state = thread_state(reader);
+    return state == NULL ? 0 : state_top(reader, state);
+}
+
+uintptr_t frames_below(const struct frame_reader *reader, uintptr_t frame)
+{
+    return read_word(frame + reader->layout.frame_previous);
+}
+
+uintptr_t frames_ip(const struct frame_reader *reader, uintptr_t frame)
+{
+    return read_word(frame + reader->layout.frame_ip);
+}
+
+static uint8_t owner_of(const struct frame_reader *reader, uintptr_t frame)
+{
+    return read_u8(frame + reader->layout.frame_owner);
+}
+
+uintptr_t frames_code(const struct frame_reader *reader, uintptr_t frame)
+{
+    if (owner_of(reader, frame) >= reader->layout.owner_shim)
+        return 0;
+    /* 3.14 keeps flags in the two low bits of the reference. */
+    return read_word(frame + reader->layout.frame_code) & ~(uintptr_t)3;
+}
+
+void frames_code_died(struct frame_reader *reader)
+{
+    __atomic_fetch_add(&reader->dead_codes, 1, __ATOMIC_RELEASE);
+}
+
+static uint64_t epoch_now(const struct frame_reader *reader, const void *state)
+{
+    uint64_t epoch = __atomic_load_n(&reader->dead_codes, __ATOMIC_ACQUIRE);
+    if (reader->layout.generation != 0) {
+        uintptr_t interp = read_word((uintptr_t)state + reader->layout.state_interp);
+        epoch += read_word(interp + reader->layout.generation);
+    }
+    return epoch;
+}
+
+/* ---- nodes of frames ---------------------------------------------------------------------- */
+
+/*
+ * Places that sys._getframe hides get no node of their own: a frame that is still being set up
+ * (before its first traceable instruction), which also covers the trampoline that 3.13 pushes
+ * under __init__. A generator's frame is set up by definition.
+ */
+static NOINLINE uint32_t intern_frame(struct frame_reader *reader, uintptr_t frame, uintptr_t ip,
+                                      uint64_t key, uint32_t parent, uint64_t epoch)
+{
+    const struct interp_layout *layout = &reader->layout;
+    uintptr_t code = read_word(frame + layout->frame_code) & ~(uintptr_t)3;
+    struct frame_place place = {.code = code, .entry = key & KEY_ENTRY, .epoch = epoch};
+    uintptr_t first;
+    if (code == 0)
+        return parent;
+    first = code + layout->code_units;
+    if (!(key & KEY_GENERATOR) &&
+        ip < first + 2 * (uintptr_t)read_u32(code + layout->code_first_traceable))
+        return parent;
+    place.unit = ip < first ? 0 : (uint32_t)((ip - first) / 2);
+    return reader->intern(parent, &place);
+}
+
+static uint64_t key_of(const struct frame_reader *reader, uintptr_t ip, uint8_t owner,
+                       uintptr_t below)
+{
+    bool entry = below == 0 || owner_of(reader, below) >= reader->layout.owner_shim;
+    return (uint64_t)ip | (owner == reader->layout.owner_generator ? KEY_GENERATOR : 0) |
+           (entry ? KEY_ENTRY : 0);
+}
+
+/* Gives the frames from `from` up their nodes again. */
+static uint32_t intern_from(struct frame_reader *reader, struct frame_cache *cache, uint32_t from)
+{
+    uint32_t node = from == 0 ? 0 : cache->nodes[from - 1];
+    for (uint32_t i = from; i < cache->depth; i++) {
+        uintptr_t frame = cache->frames[i];
+        uintptr_t ip = frames_ip(reader, frame);
+        uint8_t owner = owner_of(reader, frame);
+        cache->ips[i] = ip;
+        if (owner < reader->layout.owner_shim) {
+            uint64_t key = key_of(reader, ip, owner, i == 0 ? 0 : cache->frames[i - 1]);
+            struct frame_memory *memory =
+                &cache->memory[hash_u64(key + node * 0x9e3779b97f4a7c15ull) % FRAME_MEMORY];
+            if (unlikely(memory->key != key || memory->parent != node)) {
+                uint32_t parent = node;
+                node = intern_frame(reader, frame, ip, key, parent, cache->epoch);
+                *memory = (struct frame_memory){key, parent, node};
+            } else {
+                node = memory->node;
+            }
+        }
+        cache->nodes[i] = node;
+    }
+    return node;
+}
+
+/* ---- the chain ---------------------------------------------------------------------------- */
+
+static int cache_grow(struct frame_cache *cache, uint32_t depth)
+{
+    uint32_t room = cache->room == 0 ? FIRST_ROOM : cache->room;
+    struct frame_cache bigger;
+    while (room < depth)
+        room *= 2;
+    bigger.frames = pages_alloc(room * CHAIN_ENTRY_BYTES);
+    if (bigger.frames == NULL)
+        return -1;
+    bigger.ips = bigger.frames + room;
+    bigger.nodes = (uint32_t *)(bigger.ips + room);
+    if (cache->room != 0) {
+        memcpy(bigger.frames, cache->frames, cache->depth * sizeof cache->frames[0]);
+        memcpy(bigger.ips, cache->ips, cache->depth * sizeof cache->ips[0]);
+        memcpy(bigger.nodes, cache->nodes, cache->depth * sizeof cache->nodes[0]);
+        pages_free(cache->frames, cache->room * CHAIN_ENTRY_BYTES);
+    }
+    cache->frames = bigger.frames;
+    cache->ips = bigger.ips;
+    cache->nodes = bigger.nodes;
+    cache->room = room;
+    return 0;
+}
+
+/*
+ * Checks the frames 0 .. k against the chain, k being on it. *changed becomes the root-most frame
+ * that stands at another instruction, if it is below what it was. False: the chain is another one.
+ */
+static bool verify_down(const struct frame_reader *reader, const struct frame_cache *cache,
+                        uint32_t k, uint32_t *changed)
+{
+    const uintptr_t *frames = cache->frames;
+    const uintptr_t *ips = cache->ips;
+    const size_t ip_at = reader->layout.frame_ip;
+    const size_t previous_at = reader->layout.frame_previous;
+    uintptr_t frame = frames[k];
+    for (uint32_t i = k;; i--) {
+        uintptr_t below = i == 0 ? 0 : frames[i - 1];
+        if (unlikely(read_word(frame + ip_at) != ips[i]) && i < *changed)
+            *changed = i;
+        if (unlikely(read_word(frame + previous_at) != below))
+            return false;
+        if (i == 0)
+            return true;
+        /*
+         * The next address is the remembered one, which was just proven equal to the loaded one:
+         * so the loads of different frames do not wait for each other. The compiler must not see
+         * that the two are the same.
+         */
+        __asm__("" : "+r"(below));
+        frame = below;
+    }
+}
+
+/* The short way: a few calls and returns since the last event. False: take the long one. */
+static bool follow_short(struct frame_reader *reader, struct frame_cache *cache, uintptr_t top,
+                         uint32_t *changed)
+{
+    uintptr_t fresh[NEW_FRAMES];
+    uint32_t n_fresh = 0;
+    uint32_t lowest = cache->depth > RETURNED_FRAMES ? cache->depth - RETURNED_FRAMES : 0;
+    for (uintptr_t frame = top; frame != 0; frame = frames_below(reader, frame)) {
+        uint32_t k = cache->depth;
+        while (k > lowest && cache->frames[k - 1] != frame)
+            k--;
+        if (k > lowest) {
+            *changed = k;
+            if (!verify_down(reader, cache, k - 1, changed))
+                return false;
+            if (k + n_fresh > cache->room && cache_grow(cache, k + n_fresh) != 0)
+                return false;
+            for (uint32_t i = 0; i < n_fresh; i++)
+                cache->frames[k + i] = fresh[n_fresh - 1 - i];
+            cache->depth = k + n_fresh;
+            return true;
+        }
+        if (n_fresh == NEW_FRAMES)
+            return false;
+        fresh[n_fresh++] = frame;
+    }
+    return false;
+}
+
+/* The long way: walks to the root, then keeps the nodes of the part that is as it was. */
+static bool follow_long(struct frame_reader *reader, struct frame_cache *cache, uintptr_t top,
+                        uint32_t *changed)
+{
+    uint32_t depth = 0;
+    uint32_t i;
+    for (uintptr_t frame = top; frame != 0; frame = frames_below(reader, frame))
+        depth++;
+    if (depth > cache->room && cache_grow(cache, depth) != 0) {
+        cache->depth = 0;
+        return false;
+    }
+    i = depth;
+    *changed = depth;
+    for (uintptr_t frame = top; frame != 0; frame = frames_below(reader, frame)) {
+        i--;
+        if (i >= cache->depth || cache->frames[i] != frame ||
+            cache->ips[i] != frames_ip(reader, frame)) {
+            cache->frames[i] = frame;
+            *changed = i;
+        }
+    }
+    cache->depth = depth;
+    return true;
+}
+
+uint32_t frames_current(struct frame_reader *reader, struct frame_cache *cache)
+{
+    const void *state = thread_state(reader);
+    uintptr_t top;
+    uint64_t epoch;
+    uint32_t changed;
+    if (state == NULL)
+        return 0;
+    top = state_top(reader, state);
+    if (top == 0)
+        return 0;
+    epoch = epoch_now(reader, state);
+    if (unlikely(epoch != cache->epoch)) {
+        cache->depth = 0;
+        cache->epoch = epoch;
+        memset(cache->memory, 0, sizeof cache->memory);
+    }
+    if (!follow_short(reader, cache, top, &changed) && !follow_long(reader, cache, top, &changed))
+        return 0;
+    if (likely(changed == cache->depth))
+        return cache->nodes[cache->depth - 1];
+    return intern_from(reader, cache, changed);
+}
+
+void frames_release(struct frame_cache *cache)
+{
+    if (cache->room != 0)
+        pages_free(cache->frames, cache->room * CHAIN_ENTRY_BYTES);
+    memset(cache, 0, sizeof *cache);
+}
+
+bool frames_agree(struct frame_reader *reader, struct frame_cache *cache)
+{
+    struct frame_cache *fresh = pages_alloc(sizeof *fresh);
+    uint32_t cached = frames_current(reader, cache);
+    bool agree = fresh != NULL && frames_current(reader, fresh) == cached;
+    if (fresh != NULL) {
+        frames_release(fresh);
+        pages_free(fresh, sizeof *fresh);
+    }
+    return agree;
+}

@@ -1,0 +1,80 @@
+/*
+ * frames.h - the Python stack of the calling thread as a node, from its frame chain.
+ *
+ * A thread's chain is changed by that thread alone, so inside malloc it stands still and each
+ * frame on it keeps its code alive. The walk compares the chain with that of the last event: two
+ * loads a frame, and only what differs is interned again. Nothing runs when Python calls or
+ * returns, and generators, greenlets and exceptions need no care: the chain is always the truth.
+ */
+#ifndef PROFTRACE_INTERP_FRAMES_H
+#define PROFTRACE_INTERP_FRAMES_H
+
+#include "interp/layout.h"
+
+/* A frame that needs a node. */
+struct frame_place {
+    uintptr_t code; /* the code object, alive during the call */
+    uint32_t unit;  /* running instruction, in code units */
+    bool entry;     /* C code called the interpreter to run this frame */
+    uint64_t epoch; /* when it changed, code addresses seen before may mean other code */
+};
+
+/* Returns the node of a place on top of `parent`; may not fail (parent is a fair answer). */
+typedef uint32_t (*frames_intern_fn)(uint32_t parent, const struct frame_place *place);
+
+/* One a process; constant while events are recorded, but for dead_codes. */
+struct frame_reader {
+    struct interp_layout layout;
+    struct interp_binding binding;
+    frames_intern_fn intern;
+    uint64_t dead_codes; /* atomic: counts code objects that died; see frames_code_died */
+};
+
+#define FRAME_MEMORY 1024 /* places a thread remembers; a power of two */
+
+struct frame_memory {
+    uint64_t key; /* instruction address, and how the frame is owned in the top bits */
+    uint32_t parent;
+    uint32_t node;
+};
+
+/* The chain of one thread as it was at its last event, root first. All zero = empty. */
+struct frame_cache {
+    uintptr_t *frames; /* owned: pages, with ips and nodes behind it */
+    uintptr_t *ips;
+    uint32_t *nodes;
+    uint32_t depth;
+    uint32_t room;
+    uint64_t epoch;
+    struct frame_memory memory[FRAME_MEMORY];
+};
+
+/*
+ * The node of the calling thread's stack, 0 when it has no Python frame. Never allocates but pages
+ * for the cache itself; errno is kept by all but the first calls.
+ */
+uint32_t frames_current(struct frame_reader *reader, struct frame_cache *cache);
+
+/* Frees what the cache owns; it is empty afterwards. */
+void frames_release(struct frame_cache *cache);
+
+/* To be called when a code object dies, before its memory is used again. */
+void frames_code_died(struct frame_reader *reader);
+
+/*
+ * The top of the calling thread's chain, 0 = none. `first` and `next` walk it, shims included, for
+ * the rare questions that are not about nodes.
+ */
+uintptr_t frames_top(const struct frame_reader *reader);
+uintptr_t frames_below(const struct frame_reader *reader, uintptr_t frame);
+uintptr_t frames_ip(const struct frame_reader *reader, uintptr_t frame);
+/* The frame's code object, 0 for a shim. */
+uintptr_t frames_code(const struct frame_reader *reader, uintptr_t frame);
+
+/*
+ * Self-check: walks the whole chain without any memory of earlier walks. True when that gives the
+ * same node as frames_current just did.
+ */
+bool frames_agree(struct frame_reader *reader, struct frame_cache *cache);
+
+#endif

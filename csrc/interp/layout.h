@@ -1,0 +1,77 @@
+/*
+ * layout.h - where CPython keeps what a stack is made of: the only file that knows its versions.
+ *
+ * 3.13 and newer publish most of it in _PyRuntime (_Py_DebugOffsets, whose own layout changes with
+ * each minor version); the rest, and all of 3.12, is a table by version.
+ */
+#ifndef PROFTRACE_INTERP_LAYOUT_H
+#define PROFTRACE_INTERP_LAYOUT_H
+
+#include "base/compiler.h"
+#include "interp/binding.h"
+
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+/* Offsets in bytes. */
+struct interp_layout {
+    /* thread state */
+    uint32_t state_frame;   /* the current frame, or the link to what holds it */
+    bool frame_is_indirect; /* 3.12: state_frame leads to a struct whose first word is the frame */
+    uint32_t state_interp;
+    /* interpreter state */
+    uint32_t generation; /* u64 that changes when a code object dies; 0 = there is none */
+    /* _PyInterpreterFrame */
+    uint32_t frame_code;
+    uint32_t frame_previous;
+    uint32_t frame_ip;
+    uint32_t frame_owner; /* char */
+    uint8_t owner_generator;
+    uint8_t owner_shim; /* this and all above: pushed by C code, has no Python code */
+    /* PyCodeObject */
+    uint32_t code_flags;
+    uint32_t code_first_line;
+    uint32_t code_file;
+    uint32_t code_name;
+    uint32_t code_qualname;
+    uint32_t code_linetable;
+    uint32_t code_first_traceable; /* int: units before it belong to the frame's set-up */
+    uint32_t code_units;
+    /* str and bytes */
+    uint32_t text_length;
+    uint32_t text_state;
+    uint32_t text_ascii;   /* where the characters of an ASCII string start */
+    uint32_t text_compact; /* the same of all others */
+    uint32_t bytes_length;
+    uint32_t bytes_start;
+};
+
+/*
+ * Fills in the layout of the interpreter behind the binding. NULL, or a reason (static text) why
+ * its stacks cannot be read.
+ */
+NODISCARD const char *layout_find(struct interp_layout *layout,
+                                  const struct interp_binding *binding);
+
+/* Reads of the interpreter's memory: the address and type are only known to the layout. */
+static inline uintptr_t read_word(uintptr_t at)
+{
+    uintptr_t value;
+    memcpy(&value, (const void *)at, sizeof value);
+    return value;
+}
+
+static inline uint32_t read_u32(uintptr_t at)
+{
+    uint32_t value;
+    memcpy(&value, (const void *)at, sizeof value);
+    return value;
+}
+
+static inline uint8_t read_u8(uintptr_t at)
+{
+    return *(const uint8_t *)at;
+}
+
+#endif

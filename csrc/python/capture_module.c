@@ -1,0 +1,230 @@
+/*
+ * capture_module.c - the module proftrace._capture: the capture library from Python.
+ *
+ * Only this file of the capture side knows Python.h. It hands the library what it needs to read
+ * stacks and tells it when code objects die; it is never called while events are recorded, but for
+ * that. See _capture.pyi for the functions.
+ */
+#define PY_SSIZE_T_CLEAN
+#include <Python.h>
+
+#include "capture/capture.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+
+/* ---- what the library needs of the interpreter --------------------------------------------- */
+
+/* The first of two names that this interpreter exports; they changed between versions. */
+static void *find_symbol(const char *name, const char *older_name)
+{
+    void *found = dlsym(RTLD_DEFAULT, name);
+    return found != NULL ? found : dlsym(RTLD_DEFAULT, older_name);
+}
+
+static int find_binding(struct interp_binding *binding)
+{
+    *binding = (struct interp_binding){
+        .runtime = dlsym(RTLD_DEFAULT, "_PyRuntime"),
+        .hexversion = (uint32_t)Py_Version,
+#ifdef Py_GIL_DISABLED
+        .free_threaded = true,
+#endif
+        .attached_state = (void *(*)(void))find_symbol("PyThreadState_GetUnchecked",
+                                                       "_PyThreadState_UncheckedGet"),
+        .known_state = (void *(*)(void))PyGILState_GetThisThreadState,
+        .is_finalizing = (int (*)(void))find_symbol("Py_IsFinalizing", "_Py_IsFinalizing"),
+    };
+    return binding->runtime != NULL && binding->attached_state != NULL &&
+                   binding->is_finalizing != NULL
+               ? 0
+               : -1;
+}
+
+static int code_event(PyCodeEvent event, PyCodeObject *code)
+{
+    if (event == PY_CODE_EVENT_DESTROY)
+        capture_code_died(code);
+    return 0;
+}
+
+static int watch_code(void)
+{
+    static bool watching;
+    if (!watching && PyCode_AddWatcher(code_event) < 0)
+        return -1;
+    watching = true;
+    return 0;
+}
+
+/* ---- start --------------------------------------------------------------------------------- */
+
+#define MOST_METAS 16
+
+static int take_metas(PyObject *dict, struct capture_meta *metas, size_t *n)
+{
+    PyObject *key, *value;
+    Py_ssize_t at = 0;
+    *n = 0;
+    while (PyDict_Next(dict, &at, &key, &value)) {
+        struct capture_meta *meta = &metas[*n];
+        if (*n == MOST_METAS) {
+            PyErr_SetString(PyExc_ValueError, "too many entries in meta");
+            return -1;
+        }
+        meta->key = PyUnicode_AsUTF8(key);
+        meta->value = meta->key == NULL ? NULL : PyUnicode_AsUTF8(value);
+        if (meta->value == NULL)
+            return -1;
+        (*n)++;
+    }
+    return 0;
+}
+
+static PyObject *start_failed(const char *path)
+{
+    if (errno == EALREADY) {
+        PyErr_SetString(PyExc_RuntimeError, "allocations are being recorded already");
+        return NULL;
+    }
+    if (errno == ECHILD) {
+        PyErr_SetString(PyExc_RuntimeError, "a forked child of a recorded process cannot record");
+        return NULL;
+    }
+    return PyErr_SetFromErrnoWithFilename(PyExc_OSError, path);
+}
+
+static PyObject *start(PyObject *module, PyObject *args, PyObject *kwargs)
+{
+    static const char *const names[] = {"path", "meta", "force", "quiet", "own_folder", NULL};
+    struct capture_meta metas[MOST_METAS];
+    struct interp_binding binding;
+    struct capture_options options = {.metas = metas};
+    PyObject *path, *meta, *result = NULL, *folder = NULL;
+    int force = 0, quiet = 1;
+    const char *no_stacks;
+    (void)module;
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O&O!|$ppO&:start", (char **)(uintptr_t)names,
+                                     PyUnicode_FSConverter, &path, &PyDict_Type, &meta, &force,
+                                     &quiet, PyUnicode_FSConverter, &folder))
+        return NULL;
+    if (take_metas(meta, metas, &options.n_metas) != 0 || watch_code() != 0)
+        goto done;
+    options.path = PyBytes_AS_STRING(path);
+    options.replace = force;
+    options.quiet = quiet;
+    options.own_folder = folder == NULL ? NULL : PyBytes_AS_STRING(folder);
+    options.binding = find_binding(&binding) == 0 ? &binding : NULL;
+    if (capture_start(&options, &no_stacks) != 0)
+        result = start_failed(options.path);
+    else if (no_stacks != NULL)
+        result = PyUnicode_FromString(no_stacks);
+    else
+        result = Py_NewRef(Py_None);
+done:
+    Py_DECREF(path);
+    Py_XDECREF(folder);
+    return result;
+}
+
+/* ---- the rest ------------------------------------------------------------------------------ */
+
+static PyObject *stop(PyObject *module, PyObject *unused)
+{
+    (void)module;
+    (void)unused;
+    capture_stop();
+    Py_RETURN_NONE;
+}
+
+static PyObject *mark_end_of_script(PyObject *module, PyObject *unused)
+{
+    (void)module;
+    (void)unused;
+    capture_mark(MARK_END_OF_SCRIPT, 0);
+    Py_RETURN_NONE;
+}
+
+static PyObject *is_on(PyObject *module, PyObject *unused)
+{
+    (void)module;
+    (void)unused;
+    return PyBool_FromLong(capture_is_on());
+}
+
+static PyObject *is_preloaded(PyObject *module, PyObject *unused)
+{
+    (void)module;
+    (void)unused;
+    return PyBool_FromLong(capture_is_preloaded());
+}
+
+static PyObject *name_thread(PyObject *module, PyObject *name)
+{
+    const char *text = PyUnicode_AsUTF8(name);
+    (void)module;
+    if (text == NULL)
+        return NULL;
+    capture_name_thread(text);
+    Py_RETURN_NONE;
+}
+
+static PyObject *library_path(PyObject *module, PyObject *unused)
+{
+    Dl_info info;
+    (void)module;
+    (void)unused;
+    if (dladdr((void *)capture_start, &info) == 0 || info.dli_fname == NULL) {
+        PyErr_SetString(PyExc_RuntimeError, "the capture library cannot be found");
+        return NULL;
+    }
+    return PyUnicode_DecodeFSDefault(info.dli_fname);
+}
+
+static PyObject *flush(PyObject *module, PyObject *unused)
+{
+    (void)module;
+    (void)unused;
+    return PyBool_FromLong(capture_flush() == 0);
+}
+
+static PyObject *verify_stacks(PyObject *module, PyObject *unused)
+{
+    struct capture_check check;
+    (void)module;
+    (void)unused;
+    if (capture_check_thread(&check) != 0) {
+        PyErr_SetString(PyExc_RuntimeError, "allocations are not being recorded");
+        return NULL;
+    }
+    return PyBool_FromLong(check.stacks_agree);
+}
+
+PyDoc_STRVAR(module_doc, "The capture library: records what the process allocates.");
+
+static PyMethodDef methods[] = {
+    {"start", (PyCFunction)(void (*)(void))start, METH_VARARGS | METH_KEYWORDS, NULL},
+    {"stop", stop, METH_NOARGS, NULL},
+    {"mark_end_of_script", mark_end_of_script, METH_NOARGS, NULL},
+    {"is_on", is_on, METH_NOARGS, NULL},
+    {"is_preloaded", is_preloaded, METH_NOARGS, NULL},
+    {"name_thread", name_thread, METH_O, NULL},
+    {"library_path", library_path, METH_NOARGS, NULL},
+    {"flush", flush, METH_NOARGS, NULL},
+    {"verify_stacks", verify_stacks, METH_NOARGS, NULL},
+    {NULL, NULL, 0, NULL},
+};
+
+static struct PyModuleDef module_def = {
+    .m_base = PyModuleDef_HEAD_INIT,
+    .m_name = "proftrace._capture",
+    .m_doc = module_doc,
+    .m_size = 0,
+    .m_methods = methods,
+};
+
+PyMODINIT_FUNC PyInit__capture(void);
+PyMODINIT_FUNC PyInit__capture(void)
+{
+    return PyModuleDef_Init(&module_def);
+}

@@ -1,0 +1,43 @@
+"""The capture library: records what the process allocates. All functions work from any thread."""
+
+from os import PathLike
+
+def start(
+    path: str | bytes | PathLike[str],
+    meta: dict[str, str],
+    *,
+    force: bool = False,
+    quiet: bool = True,
+    own_folder: str | bytes | PathLike[str] = ...,
+) -> str | None:
+    """Start recording into the absolute `path`; `meta` goes into the file as it is.
+
+    An existing file is refused (FileExistsError) unless `force`, which replaces it in one step.
+    Frames of files in `own_folder` that are on the stack now are never recorded. Unless `quiet`,
+    the end of the recording is told on stderr. Returns why Python stacks cannot be read, or None.
+    RuntimeError: recording is on already, or this is a forked child.
+    """
+
+def stop() -> None:
+    """End the recording and close the file; nothing happens when there is none."""
+
+def mark_end_of_script() -> None:
+    """Write the mark at which reports judge what has leaked."""
+
+def is_on() -> bool:
+    """Tell whether allocations are being recorded."""
+
+def is_preloaded() -> bool:
+    """Tell whether the library was preloaded: otherwise nothing can be recorded."""
+
+def name_thread(name: str) -> None:
+    """Name the calling thread in the recording."""
+
+def library_path() -> str:
+    """Return the path of the library that LD_PRELOAD has to name."""
+
+def flush() -> bool:
+    """Write everything recorded so far to the file; False when nothing is being recorded."""
+
+def verify_stacks() -> bool:
+    """Compare the cached walk of the calling thread's stack with a full one."""
