@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from proftrace.model.profile import ALLOCATOR_NAMES, Profile
 from proftrace.units import printable
 from proftrace.views.selection import Selection
+from proftrace.views.threads import thread_names
 
 HEADER = ("allocator", "num_allocations", "size", "tid", "thread_name", "stack_trace")
 
@@ -31,7 +32,7 @@ def render_csv(profile: Profile, options: CsvOptions) -> str:
     writer.writerow(HEADER)
     sizes, blocks = options.selection.columns(profile)
     samples, threads = profile.samples, profile.threads
-    places = _places(profile)
+    places, names = _places(profile), thread_names(profile)
     for row, count in enumerate(blocks):
         if count == 0:
             continue
@@ -42,7 +43,7 @@ def render_csv(profile: Profile, options: CsvOptions) -> str:
                 count,
                 sizes[row],
                 threads.tid[thread],
-                printable(profile.strings[threads.name[thread]]),
+                printable(names[thread]),
                 _stack_text(profile, places, samples.stack[row]),
             )
         )

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from proftrace.model.profile import ALLOCATOR_NAMES, Profile
 from proftrace.views.hotspots import NO_FRAME
 from proftrace.views.selection import Selection
+from proftrace.views.threads import thread_names
 
 
 @dataclass(frozen=True, slots=True)
@@ -190,10 +191,8 @@ def _threads(profile: Profile) -> list[ThreadShare]:
     for thread, *values in columns:
         for k, value in enumerate(values):
             sums[thread][k] += value
+    names = thread_names(profile)
     threads = [
-        ThreadShare(tid, profile.strings[name], *sums[row])
-        for row, (tid, name) in enumerate(
-            zip(profile.threads.tid, profile.threads.name, strict=True)
-        )
+        ThreadShare(tid, names[row], *sums[row]) for row, tid in enumerate(profile.threads.tid)
     ]
     return sorted(threads, key=lambda thread: (-thread.n_bytes, thread.tid))

@@ -6,6 +6,7 @@ import pytest
 
 from helpers import profile_from_text
 from proftrace.views.statistics import Share, module_of_file, size_classes, statistics
+from proftrace.views.threads import thread_names
 
 
 def test_equal_sizes_zero_sizes_and_one_giant() -> None:
@@ -77,3 +78,8 @@ def test_places_modules_allocators_and_threads_add_up() -> None:
 )
 def test_the_module_of_a_file(file: str, module: str) -> None:
     assert module_of_file(file) == module
+
+
+def test_the_first_thread_has_a_name_even_if_the_system_knows_none() -> None:
+    profile = profile_from_text("f 1 thread= tid=1\nf 1 thread= tid=2\nf 1 thread=w tid=3")
+    assert thread_names(profile) == ["MainThread", "", "w"]
