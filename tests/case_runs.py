@@ -1,0 +1,249 @@
+"""Runs the programs of tests/cases with and without the commands, and reads what was recorded.
+
+The header of a case says what a plain run gives; `# HITS: n` at the end of a source line is how
+often the line runs, a capital word there names the line for the checks.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import os
+import re
+import subprocess
+import sys
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from proftrace.model.load import load_profile
+from proftrace.model.profile import Profile
+
+CASES = Path(__file__).parent / "cases"
+COMMANDS = Path(sys.executable).parent
+TIMEOUT_S = 120
+
+type Words = Sequence[str]
+
+
+@dataclass(frozen=True)
+class Run:
+    """How a program ended; `status` is negative for a signal."""
+
+    status: int
+    stdout: str
+    stderr: str
+
+
+def run(words: Words, folder: Path, env: dict[str, str] | None = None) -> Run:
+    """Run a command line in a folder."""
+    done = subprocess.run(
+        list(words),
+        cwd=folder,
+        env={**os.environ, **(env or {})},
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        timeout=TIMEOUT_S,
+        check=False,
+    )
+    return Run(done.returncode, done.stdout, done.stderr)
+
+
+def plain(words: Words, folder: Path, env: dict[str, str] | None = None) -> Run:
+    """Run the interpreter itself."""
+    return run([sys.executable, *words], folder, env)
+
+
+def lprof(words: Words, folder: Path, env: dict[str, str] | None = None) -> Run:
+    return run([str(COMMANDS / "lprof"), *words], folder, env)
+
+
+def memtrace(words: Words, folder: Path, env: dict[str, str] | None = None) -> Run:
+    return run([str(COMMANDS / "memtrace"), *words], folder, env)
+
+
+def case_path(name: str) -> Path:
+    """Return the script of a case."""
+    return CASES / f"{name}.py"
+
+
+def expected_output(name: str) -> tuple[int, list[str]]:
+    """Return exit status and output lines that the header of a case states for a plain run."""
+    text = case_path(name).read_text(encoding="latin-1")
+    (status,) = re.findall(r"^# PLAIN-EXIT: (-?\d+)$", text, re.M)
+    return int(status), re.findall(r"^# PLAIN-OUT: (.*)$", text, re.M)
+
+
+def assert_as_stated(name: str, result: Run) -> None:
+    """Assert that a run ended and printed as the header of its case says."""
+    status, lines = expected_output(name)
+    assert (result.status, result.stdout.splitlines()) == (status, lines), result.stderr
+
+
+def line_of(path: Path, mark: str) -> int:
+    """Return the number of the line that ends with a comment with this word in it."""
+    (number,) = (
+        number
+        for number, line in enumerate(path.read_text(encoding="latin-1").splitlines(), 1)
+        if re.search(rf"[^#\s].*# .*\b{mark}\b", line)
+    )
+    return number
+
+
+# ---- lines --------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class LineResult:
+    """A stored line profile: what one line has is the sum over all functions that have it."""
+
+    profile: Profile
+
+    def hits(self, file: str) -> Counter[int]:
+        """Return the hits by line of the file with this base name."""
+        return self._sum(file, "hits")
+
+    def seconds(self, file: str, line: int) -> float:
+        """Return the inclusive time of a line."""
+        return self._sum(file, "inclusive")[line] / 1e9
+
+    def functions(self) -> list[tuple[str, str, int]]:
+        """Return (file, qualified name, first line) of each profiled function."""
+        table, strings = self.profile.functions, self.profile.strings
+        return [
+            (strings[table.file[row]], strings[table.qualname[row]], table.first_line[row])
+            for row in self.profile.calls.function
+        ]
+
+    def _sum(self, file: str, metric: str) -> Counter[int]:
+        strings, lines = self.profile.strings, self.profile.lines
+        total: Counter[int] = Counter()
+        for row, function in enumerate(lines.function):
+            name = strings[self.profile.functions.file[function]]
+            if os.path.basename(name) == file:
+                total[lines.line[row]] += lines.values[metric][row]
+        return total
+
+
+def load_lines(path: Path) -> LineResult:
+    """Load a result file, which has to be whole."""
+    profile = load_profile(str(path))
+    assert list(profile.warnings) == []
+    return LineResult(profile)
+
+
+def wrong_hits(script: Path, result: LineResult, *, tolerant: bool = False) -> list[str]:
+    """Return the marked lines of a script with other hits than wanted.
+
+    Of a mark `a|b` the first is wanted: hits are statements, not line entries. `tolerant` accepts
+    the others too, where the mark says that interpreters differ.
+    """
+    hits = result.hits(script.name)
+    wrong = []
+    marked = 0
+    for number, line in enumerate(script.read_text(encoding="latin-1").splitlines(), 1):
+        found = re.search(r"# HITS: (\d+(?:\|\d+)*)", line)
+        if not found or line.startswith("# "):
+            continue
+        marked += 1
+        wanted = [int(value) for value in found[1].split("|")]
+        if hits[number] not in (wanted if tolerant else wanted[:1]):
+            wrong.append(f"{script.name}:{number}: {hits[number]} instead of {found[1]}")
+    assert marked, f"{script} has no marks"
+    return wrong
+
+
+@dataclass(frozen=True)
+class Section:
+    """One function of the classic table: its rows as (line, hits or None, text)."""
+
+    file: str
+    name: str
+    first_line: int
+    rows: list[tuple[int, int | None, str]]
+
+
+def read_table(text: str) -> list[Section]:
+    """Parse the classic table by its columns, as scripts do."""
+    sections = []
+    for part in text.split("\nTotal time: ")[1:]:
+        head = re.search(r"File: (.*)\nFunction: (.*) at line (\d+)\n", part)
+        header = re.search(r"^(Line #\s+Hits)\s.*\n=+\n", part, re.M)
+        assert header, part
+        rows = []
+        for row in part[header.end() :].splitlines():
+            found = re.match(r" *(\d+)", row)
+            if not found:
+                break
+            hits = row[6 : len(header[1])].strip()
+            start = header[0].index("Line Contents")
+            rows.append((int(found[1]), int(float(hits)) if hits else None, row[start:]))
+        if head:
+            sections.append(Section(head[1], head[2], int(head[3]), rows))
+        else:
+            missing = re.search(r"Could not find file (.*)\n", part)
+            assert missing, part
+            sections.append(Section(missing[1], "", 0, rows))
+    return sections
+
+
+# ---- memory -------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Row:
+    """One row of `memtrace transform csv`; the stack has (function, file, line), innermost first"""
+
+    allocator: str
+    blocks: int
+    size: int
+    tid: int
+    thread: str
+    stack: tuple[tuple[str, str, int], ...]
+
+    def is_at(self, file: str, line: int) -> bool:
+        """Tell whether the innermost frame is this line; `file` is a base name."""
+        if not self.stack:
+            return False
+        _, name, number = self.stack[0]
+        return os.path.basename(name) == file and number == line
+
+
+def csv_rows(capture: Path, *options: str) -> list[Row]:
+    """Return the rows of `memtrace transform csv` (options: --leaks, --all)."""
+    done = memtrace(["transform", "csv", *options, "-o", "-", str(capture)], capture.parent)
+    assert done.status == 0, done.stderr
+    rows = []
+    for row in csv.DictReader(io.StringIO(done.stdout)):
+        frames = []
+        for frame in filter(None, row["stack_trace"].split("|")):
+            function, file, line = frame.rsplit(";", 2)
+            frames.append((function, file, int(line)))
+        rows.append(
+            Row(
+                row["allocator"],
+                int(row["num_allocations"]),
+                int(row["size"]),
+                int(row["tid"]),
+                row["thread_name"],
+                tuple(frames),
+            )
+        )
+    return rows
+
+
+def at_line(rows: Sequence[Row], script: Path, mark: str) -> tuple[int, int]:
+    """Return (blocks, bytes) of the rows whose innermost frame is a marked line of a script."""
+    line = line_of(script, mark)
+    mine = [row for row in rows if row.is_at(script.name, line)]
+    return sum(row.blocks for row in mine), sum(row.size for row in mine)
+
+
+def record(name: str, folder: Path, *words: str, env: dict[str, str] | None = None) -> Path:
+    """Run a case under `memtrace run` and return the capture; the output has to be as stated."""
+    capture = folder / f"{name}.bin"
+    result = memtrace(["run", "-o", str(capture), str(case_path(name)), *words], folder, env)
+    assert_as_stated(name, result)
+    return capture
