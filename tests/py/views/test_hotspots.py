@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from helpers import profile_from_text
@@ -66,6 +66,7 @@ def test_equal_names_in_one_file_stay_apart_by_line() -> None:
     ]  # fmt: skip
 
 
+@settings(deadline=None)
 @given(
     st.lists(
         st.tuples(st.lists(st.sampled_from("abcd"), max_size=6), st.integers(0, 100)), max_size=12
