@@ -60,18 +60,34 @@ function hasMatch(scene, rect) {
 function paintLabel(context, scene, rect, place, y, charWidth) {
   const { model } = scene;
   const room = Math.floor((rect.width - 2 * TEXT_PADDING) / charWidth);
-  const location = shortLocationOf(place);
-  const full = location ? `${place.name}  ${location}` : place.name;
-  const x = rect.x + TEXT_PADDING;
-  const isPlain = /^[ -~]*$/.test(full);
+  const label = labelOf(place, room);
+  const isPlain = isPlainText(label);
   if (!isPlain) clipTo(context, rect, y);
-  context.fillText(cutText(full, room), x, y);
+  context.fillText(label, rect.x + TEXT_PADDING, y);
   if (!isPlain) context.restore();
   const value = `${formatValue(rect.values[0], model.metrics[0].unit)}  `
     + formatPercent(rect.values[0], model.total[0][0]);
-  if (isPlain && full.length + value.length + 3 <= room) {
+  if (isPlain && label.length + value.length + 3 <= room) {
     context.fillText(value, rect.x + rect.width - 2 * TEXT_PADDING - value.length * charWidth, y);
   }
+}
+
+// Name and location in that many characters; the location only if some of it fits.
+function labelOf(place, room) {
+  const name = cutText(place.name, room);
+  const location = shortLocationOf(place);
+  const rest = room - name.length - 2;
+  if (!location || rest < 4) return isolated(name);
+  return `${isolated(name)}  ${isolated(cutText(location, rest))}`;
+}
+
+function isPlainText(text) {
+  return /^[ -~…]*$/.test(text);
+}
+
+// A text whose direction cannot change the order of what stands beside it.
+function isolated(text) {
+  return isPlainText(text) ? text : `\u2068${text}\u2069`;
 }
 
 // Wide and composed characters have no fixed width: the rectangle cuts them.
