@@ -172,16 +172,25 @@ def _fold(
 ) -> Iterator[tuple[int, int]]:
     """Yield (line, 0) for a row to show and (first line, count) for a run to fold."""
     cold: list[int] = []
+    name_line = _name_line(source)
     for line in source:
         hot = _share(section, line) >= _COLD_PERCENT or not section.total
-        # The line with the name stays.
-        if hot or all_lines or section.source is None or line == section.first_line:
+        if hot or all_lines or section.source is None or line == name_line:
             yield from _flush(cold)
             cold = []
             yield line, 0
         else:
             cold.append(line)
     yield from _flush(cold)
+
+
+def _name_line(source: dict[int, str]) -> int:
+    """Return the line with the function's name, which is behind its decorators."""
+    return next((line for line, text in source.items() if _is_name(text)), min(source, default=0))
+
+
+def _is_name(text: str) -> bool:
+    return text.startswith(("def ", "async def "))
 
 
 def _flush(cold: Sequence[int]) -> Iterator[tuple[int, int]]:
@@ -201,8 +210,7 @@ def _row(section: FunctionLines, line: int, text: str, layout: _Layout, terminal
     values = section.lines.get(line)
     if values is None:
         row = layout.row(terminal, str(line), [""] * len(layout.columns), "")
-        plain = line == section.first_line
-        return (row + (text if plain else terminal.style(text, "dim"))).rstrip()
+        return (row + terminal.style(text, "" if _is_name(text) else "dim")).rstrip()
     share = _share(section, line)
     heat = next((style for limit, style in _HEAT if share > limit), "dim")
     cells = [column.cell(values, share) for column in layout.columns]

@@ -155,3 +155,11 @@ def test_names_and_texts_cannot_move_the_cursor() -> None:
     text = "\n".join(render([section], Terminal(200)))
     assert text.replace("\n", "").isprintable()
     assert "\\x1b[31mdef" in text
+
+
+def test_the_line_with_the_name_stays_decorators_are_folded() -> None:
+    source = ["@one", "@two", "@three", "async def f():", "    pass", "    hot()"]
+    section = FunctionLines("a.py", "f", 5, 1, source, {10: LineValues(1, 9, 9, 0)})
+    lines = render([section], Terminal(100))
+    shown = [line.strip().partition(" ")[0] for line in lines[4:8]]
+    assert shown == ["⋮", "8", "9", "10"]
