@@ -73,7 +73,7 @@ def render(profile: Profile, options: FlamegraphOptions | None = None) -> str:
 def render_subject(profile: Profile, subject: Subject, notes: Sequence[str] = ()) -> str:
     """Return the page that shows any metric of a profile."""
     tree = build_call_tree(profile, (subject.weight, subject.count))
-    program = _shown(PurePath(profile.meta.get("program", "")).name) or "unnamed program"
+    program = _program(profile.meta.get("program", ""))
     return _fill(
         _viewer_file("page.html"),
         text={
@@ -92,6 +92,11 @@ def render_subject(profile: Profile, subject: Subject, notes: Sequence[str] = ()
             "script": _script(),
         },
     )
+
+
+def _program(path: str) -> str:
+    """Return a name for what was run: a script without its folder, a module, code of -c."""
+    return "code of -c" if path == "-c" else _shown(PurePath(path).name) or "unnamed program"
 
 
 def _fill(template: str, text: Mapping[str, str], markup: Mapping[str, str]) -> str:

@@ -153,6 +153,15 @@ def test_the_page_says_what_it_shows_of_which_run() -> None:
         assert fact in facts
 
 
+@pytest.mark.parametrize(
+    ("program", "name"),
+    [("a/b/app.py", "app.py"), ("json.tool", "json.tool"), ("-c", "code of -c"), ("", "unnamed")],
+)
+def test_the_program_has_a_name(program: str, name: str) -> None:
+    page = Page(render(replace(tiny(), meta={"program": program})))
+    assert page.texts["program"].startswith(name)
+
+
 def test_one_block_is_not_called_blocks_and_the_header_knows_the_python() -> None:
     facts = Page(render(profile_from_text("main 5"))).texts["facts"]
     assert facts == "5 B1 block1 allocation in allrecorded 2023-11-14 22:13:20 UTCPython 3.13.0"
