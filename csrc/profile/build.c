@@ -36,12 +36,32 @@ static int reduce_events(struct built_profile *profile)
     return failed;
 }
 
+#define OPEN_ATTEMPTS 5
+
+/*
+ * Opens a log with its ring. While its process runs, a block may be written and the ring emptied
+ * between the two looks, or both be finished and the ring removed: then they are looked at again.
+ */
+static int open_log(struct log_reader *log, const char *path, struct read_error *error)
+{
+    for (int attempt = 1;; attempt++) {
+        if (log_reader_open(log, path, error) != 0)
+            return -1;
+        if (log->ending == LOG_ENDED)
+            return 0;
+        if (log_reader_add_ring(log, path, error) != 0)
+            return -1;
+        if ((log->ring != NULL && log->n_missing == 0) || attempt == OPEN_ATTEMPTS ||
+            !log_reader_file_grew(log, path))
+            return 0;
+        log_reader_release(log);
+    }
+}
+
 int profile_build(struct built_profile *profile, const char *path, struct read_error *error)
 {
     *profile = (struct built_profile){0};
-    if (log_reader_open(&profile->log, path, error) != 0)
-        return -1;
-    if (profile->log.ending != LOG_ENDED && log_reader_add_ring(&profile->log, path, error) != 0)
+    if (open_log(&profile->log, path, error) != 0)
         return -1;
     if (stacks_build(&profile->stacks, &profile->log.dict) != 0 || reduce_events(profile) != 0 ||
         line_results_build(&profile->results, &profile->stacks, &profile->log.dict) != 0)

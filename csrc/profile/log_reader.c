@@ -206,8 +206,16 @@ int log_reader_open(struct log_reader *log, const char *path, struct read_error 
     return scan_blocks(log, error);
 }
 
+bool log_reader_file_grew(const struct log_reader *log, const char *path)
+{
+    struct stat status;
+    return stat(path, &status) == 0 && (size_t)status.st_size > log->n_bytes;
+}
+
 void log_reader_release(struct log_reader *log)
 {
+    for (size_t i = 0; i < log->streams.n; i++)
+        free(log->streams.items[i].tail);
     dictionary_release(&log->dict);
     vec_release(&log->blocks);
     vec_release(&log->streams);

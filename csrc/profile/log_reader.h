@@ -28,8 +28,8 @@ struct stream {
     uint32_t thread_row;  /* in dictionary.threads */
     uint32_t first_block; /* index + 1 into blocks; 0 = none */
     uint32_t last_block;
-    uint64_t n_covered;  /* ordinal behind its last block */
-    const uint8_t *tail; /* raw events, borrowed from the ring's mapping; may be unaligned */
+    uint64_t n_covered; /* ordinal behind its last block */
+    uint8_t *tail;      /* owned: raw events out of the ring, NULL = none */
     size_t tail_words;
     uint64_t tail_skip; /* records at its start that the blocks have already */
 };
@@ -71,6 +71,12 @@ NODISCARD struct stream *log_reader_stream(struct log_reader *log, uint32_t inde
  */
 NODISCARD int log_reader_add_ring(struct log_reader *log, const char *path,
                                   struct read_error *error);
+
+/*
+ * True if the file is longer than it was when it was opened: its process runs, and what the ring
+ * said may not fit what was read of the log.
+ */
+NODISCARD bool log_reader_file_grew(const struct log_reader *log, const char *path);
 
 /* Maps a regular file read-only; *n_bytes = 0 and NULL for an empty one. -1 sets *error. */
 NODISCARD int map_file(const char *path, const uint8_t **bytes, size_t *n_bytes,

@@ -3,18 +3,38 @@
 
 #include "format/ring.h"
 
-/* The file may belong to a process that still runs: every field is read once, then judged. */
-static struct ring_slot slot_at(const struct log_reader *log, size_t at)
-{
-    struct ring_slot slot;
-    memcpy(&slot, log->ring + at, sizeof slot);
-    return slot;
-}
+#define COPY_ATTEMPTS 1000
 
-static bool slot_is_readable(const struct ring_slot *slot, uint64_t slot_bytes)
+/*
+ * Copies a slot's head and, into memory of its own, its committed records. The process may still
+ * run and empty the slot meanwhile; then its version changes, and what was copied is thrown away.
+ * *records is NULL when there is nothing to be had: no record, or a slot that is being handed over.
+ */
+static int copy_slot(const uint8_t *at, uint64_t slot_bytes, struct ring_slot *slot,
+                     uint8_t **records)
 {
-    return slot->version % 2 == 0 && slot->committed_bytes != 0 &&
-           slot->committed_bytes <= slot_bytes - RING_SLOT_HEAD_BYTES;
+    const struct ring_slot *there = (const struct ring_slot *)(const void *)at;
+    *records = NULL;
+    for (int attempt = 0; attempt < COPY_ATTEMPTS; attempt++) {
+        uint32_t version = __atomic_load_n(&there->version, __ATOMIC_ACQUIRE);
+        slot->committed_bytes = __atomic_load_n(&there->committed_bytes, __ATOMIC_ACQUIRE);
+        slot->used = there->used;
+        slot->stream = there->stream;
+        slot->base_ordinal = there->base_ordinal;
+        if (version % 2 != 0 || slot->used != 1 || slot->committed_bytes == 0 ||
+            slot->committed_bytes > slot_bytes - RING_SLOT_HEAD_BYTES)
+            return 0;
+        *records = malloc(slot->committed_bytes);
+        if (*records == NULL)
+            return -1;
+        memcpy(*records, at + RING_SLOT_HEAD_BYTES, slot->committed_bytes);
+        __atomic_thread_fence(__ATOMIC_ACQUIRE);
+        if (__atomic_load_n(&there->version, __ATOMIC_RELAXED) == version)
+            return 0;
+        free(*records);
+        *records = NULL;
+    }
+    return 0;
 }
 
 /* The layout is believed only if it fits into the file. */
@@ -22,40 +42,42 @@ static bool layout_is_credible(const struct ring_header *header, size_t n_bytes)
 {
     uint64_t left = n_bytes - RING_HEADER_BYTES;
     if (header->dict_bytes < RING_SLOT_HEAD_BYTES || header->dict_bytes > left ||
-        header->slot_bytes < RING_SLOT_HEAD_BYTES || header->slot_bytes % 8 != 0)
+        header->slot_bytes < RING_SLOT_HEAD_BYTES || header->dict_bytes % 8 != 0 ||
+        header->slot_bytes % 8 != 0)
         return false;
     return header->n_slots <= (left - header->dict_bytes) / header->slot_bytes;
 }
 
 static int add_dictionary_slot(struct log_reader *log, const struct ring_header *header)
 {
-    struct ring_slot slot = slot_at(log, RING_HEADER_BYTES);
-    uint8_t *copy;
-    if (!slot_is_readable(&slot, header->dict_bytes))
-        return 0;
-    copy = malloc(slot.committed_bytes);
-    if (copy == NULL)
+    struct ring_slot slot;
+    uint8_t *records;
+    if (copy_slot(log->ring + RING_HEADER_BYTES, header->dict_bytes, &slot, &records) != 0)
         return -1;
-    memcpy(copy, log->ring + RING_HEADER_BYTES + RING_SLOT_HEAD_BYTES, slot.committed_bytes);
+    if (records == NULL)
+        return 0;
     /* A malformed record costs what follows it; nodes without a definition show as unknown. */
-    return dictionary_take(&log->dict, copy, slot.committed_bytes) == TAKE_NO_MEMORY ? -1 : 0;
+    return dictionary_take(&log->dict, records, slot.committed_bytes) == TAKE_NO_MEMORY ? -1 : 0;
 }
 
 /* A stream has one slot at a time; a gap before it means that the log has lost blocks of it. */
 static int add_event_slot(struct log_reader *log, size_t at, uint64_t slot_bytes)
 {
-    struct ring_slot slot = slot_at(log, at);
+    struct ring_slot slot;
     struct stream *stream;
-    if (slot.used != 1 || !slot_is_readable(&slot, slot_bytes))
+    uint8_t *records;
+    if (copy_slot(log->ring + at, slot_bytes, &slot, &records) != 0)
+        return -1;
+    if (records == NULL)
         return 0;
     stream = log_reader_stream(log, slot.stream);
-    if (stream == NULL)
-        return -1;
-    if (stream->tail != NULL || slot.base_ordinal > stream->n_covered) {
-        log->n_missing += stream->tail == NULL ? slot.base_ordinal - stream->n_covered : 0;
-        return 0;
+    if (stream == NULL || stream->tail != NULL || slot.base_ordinal > stream->n_covered) {
+        free(records);
+        if (stream != NULL && stream->tail == NULL)
+            log->n_missing += slot.base_ordinal - stream->n_covered;
+        return stream == NULL ? -1 : 0;
     }
-    stream->tail = log->ring + at + RING_SLOT_HEAD_BYTES;
+    stream->tail = records;
     stream->tail_words = slot.committed_bytes / 8;
     stream->tail_skip = stream->n_covered - slot.base_ordinal;
     return 0;
