@@ -100,7 +100,7 @@ class Environment:
         with (ROOT / "pyproject.toml").open("rb") as file:
             project = tomllib.load(file)
         needs = [*project["build-system"]["requires"], *BACKEND_TOOLS]
-        needs += project["project"]["dependencies"]
+        needs += project["project"].get("dependencies", [])
         for group in groups:
             needs += project["project"]["optional-dependencies"][group]
         name = "-".join(["dependencies", *groups])
