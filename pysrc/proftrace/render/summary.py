@@ -165,15 +165,29 @@ def _heat(part: int, whole: int) -> str:
 
 
 def _location(spot: Hotspot, room: int, terminal: Terminal) -> str:
-    """`file:line function`; in a narrow column the start of the path goes first."""
+    """`file:line function`; in a narrow column folders go first, from the left, then the end of
+    the function's name."""
     name = printable(spot.name)
     if not spot.file:
         return terminal.cut(name, room)
-    place = printable(spot.file) + (f":{spot.line}" if spot.line else "")
-    if display_width(place) + 1 + display_width(name) <= room:
-        return f"{place} {name}"
+    line = f":{spot.line}" if spot.line else ""
+    place = ""
+    for path in _shorter_paths(printable(spot.file), terminal.symbol("…", "<")):
+        place = path + line
+        if display_width(place) + 1 + display_width(name) <= room:
+            return f"{place} {name}"
     name = terminal.cut(name, max(room // 2, room - display_width(place) - 1))
     return f"{terminal.cut_left(place, max(room - display_width(name) - 1, 2))} {name}"
+
+
+def _shorter_paths(path: str, mark: str) -> Iterator[str]:
+    """Yield the path and then ever less of it, down to the file's own name."""
+    yield path
+    folders, _, base = path.rpartition("/")
+    parts = folders.split("/")
+    for start in range(1, len(parts)):
+        yield "/".join([mark, *parts[start:], base])
+    yield base
 
 
 def _rest(spots: Sequence[Hotspot], whole: int) -> str:

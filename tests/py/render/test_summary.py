@@ -54,6 +54,27 @@ def test_a_terminal_is_not_overrun(width: int) -> None:
     assert any("io.py:23 parse" in line for line in lines)
 
 
+@pytest.mark.parametrize(
+    ("width", "location"),
+    [
+        (200, "/home/me/project/src/io.py:23 Reader.parse"),
+        (82, "…/src/io.py:23 Reader.parse"),
+        (76, "…/src/io.py:23 Reader.parse"),
+        (40, "…23 Rea…"),
+    ],
+)
+def test_folders_go_before_names(width: int, location: str) -> None:
+    profile = profile_from_text("Reader.parse@/home/me/project/src/io.py:23 1")
+    text = render_summary(profile, SummaryOptions(), Terminal(width=width))
+    assert text.splitlines()[-1].endswith(f"  {location}")
+
+
+def test_the_name_is_cut_when_only_the_files_name_is_left() -> None:
+    profile = profile_from_text(f"Reader.parse{'_more' * 9}@/home/me/project/src/io.py:23 1")
+    text = render_summary(profile, SummaryOptions(), Terminal(width=76))
+    assert text.splitlines()[-1].endswith("  io.py:23 Reader.parse_more_more_…")
+
+
 def test_the_bar_is_for_wide_terminals() -> None:
     assert any("█" in line for line in summary(Terminal(width=120)))
     assert not any("█" in line for line in summary(Terminal(width=60)))
