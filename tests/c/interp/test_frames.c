@@ -1,0 +1,272 @@
+/* The cached walk against chains that this test makes up and changes, and so knows the truth of. */
+#include "interp/frames.h"
+
+#include "base/table.h"
+#include "check.h"
+
+#define MOST_FRAMES 5000
+#define SHIM 3
+#define UNITS_AT 16 /* of a fake code object: first_traceable, then the code units */
+
+struct fake_frame {
+    uintptr_t code, previous, ip;
+    char owner;
+};
+
+struct fake_code {
+    uint64_t unused;
+    uint32_t first_traceable;
+    uint32_t padding;
+    uint16_t units[64];
+};
+
+static struct fake_frame frames[MOST_FRAMES];
+static struct fake_code codes[8];
+static struct {
+    uintptr_t current;
+} state;
+
+/* What interning has seen: node n is (parents[n], places[n]). */
+static uint32_t parents[1 << 20], places[1 << 20], n_nodes;
+static struct table nodes;
+static int n_interned;
+
+static uint32_t intern(uint32_t parent, const struct frame_place *place)
+{
+    uint32_t code = (uint32_t)((const struct fake_code *)place->code - codes);
+    uint32_t at = code << 16 | place->unit << 1 | place->entry;
+    uint64_t key = (uint64_t)parent << 32 | at;
+    uint32_t node = table_get(&nodes, key);
+    n_interned++;
+    if (node == 0) {
+        node = ++n_nodes;
+        parents[node] = parent;
+        places[node] = at;
+        CHECK(table_put(&nodes, key, node) == 0);
+    }
+    return node;
+}
+
+static void *get_state(void)
+{
+    return &state;
+}
+
+static int not_finalizing(void)
+{
+    return 0;
+}
+
+static struct frame_reader reader = {
+    .layout =
+        {
+            .frame_code = offsetof(struct fake_frame, code),
+            .frame_previous = offsetof(struct fake_frame, previous),
+            .frame_ip = offsetof(struct fake_frame, ip),
+            .frame_owner = offsetof(struct fake_frame, owner),
+            .owner_generator = 1,
+            .owner_shim = SHIM,
+            .code_first_traceable = offsetof(struct fake_code, first_traceable),
+            .code_units = UNITS_AT,
+        },
+    .binding = {.attached_state = get_state, .known_state = get_state,
+                .is_finalizing = not_finalizing},
+    .intern = intern,
+};
+
+static void set_ip(struct fake_frame *frame, unsigned unit)
+{
+    frame->ip = frame->code + UNITS_AT + 2 * (uintptr_t)unit;
+}
+
+static void push(struct fake_frame *frame, unsigned code, unsigned unit, char owner)
+{
+    frame->code = (uintptr_t)&codes[code];
+    frame->owner = owner;
+    frame->previous = state.current;
+    set_ip(frame, unit);
+    state.current = (uintptr_t)frame;
+}
+
+static void pop(void)
+{
+    state.current = ((struct fake_frame *)state.current)->previous;
+}
+
+/* Follows the node from the leaf beside the chain. */
+static void check_node(uint32_t node)
+{
+    uintptr_t at = state.current;
+    for (; at != 0; at = ((struct fake_frame *)at)->previous) {
+        const struct fake_frame *frame = (const struct fake_frame *)at;
+        const struct fake_code *code = (const struct fake_code *)frame->code;
+        uint32_t unit = (uint32_t)(frame->ip - frame->code - UNITS_AT) / 2;
+        if (frame->owner == SHIM || (frame->owner != 1 && unit < code->first_traceable))
+            continue;
+        CHECK(node != 0);
+        CHECK_EQ(places[node] >> 16, code - codes);
+        CHECK_EQ(places[node] >> 1 & 0x7fff, unit);
+        node = parents[node];
+    }
+    CHECK_EQ(node, 0);
+}
+
+static void an_unchanged_stack_is_not_interned_again(void)
+{
+    static struct frame_cache cache;
+    uint32_t node;
+    state.current = 0;
+    for (int i = 0; i < 100; i++)
+        push(&frames[i], 0, 5, 0);
+    node = frames_current(&reader, &cache);
+    check_node(node);
+    n_interned = 0;
+    CHECK_EQ(frames_current(&reader, &cache), node);
+    set_ip(&frames[99], 6);
+    check_node(frames_current(&reader, &cache));
+    CHECK_EQ(n_interned, 1);
+    frames_release(&cache);
+}
+
+static void a_frame_in_the_middle_that_moved_on_is_seen(void)
+{
+    static struct frame_cache cache;
+    state.current = 0;
+    for (int i = 0; i < 50; i++)
+        push(&frames[i], 1, 7, 0);
+    check_node(frames_current(&reader, &cache));
+    set_ip(&frames[20], 9); /* it returned and called again: the same addresses above it */
+    check_node(frames_current(&reader, &cache));
+    CHECK(frames_agree(&reader, &cache));
+    frames_release(&cache);
+}
+
+static void shims_and_frames_being_set_up_have_no_node(void)
+{
+    static struct frame_cache cache;
+    uint32_t node, below;
+    codes[2].first_traceable = 4;
+    state.current = 0;
+    push(&frames[0], 0, 0, SHIM);
+    push(&frames[1], 0, 8, 0);
+    below = frames_current(&reader, &cache);
+    push(&frames[2], 2, 3, 0); /* before its first traceable instruction */
+    CHECK_EQ(frames_current(&reader, &cache), below);
+    set_ip(&frames[2], 4);
+    node = frames_current(&reader, &cache);
+    CHECK(node != below && parents[node] == below);
+    CHECK_EQ(places[node] & 1, 0); /* called from Python */
+    CHECK_EQ(places[below] & 1, 1); /* called from C */
+    push(&frames[3], 2, 3, 1); /* a generator's frame is set up by definition */
+    CHECK(frames_current(&reader, &cache) != node);
+    frames_release(&cache);
+    codes[2].first_traceable = 0;
+}
+
+static void a_death_of_code_drops_what_was_remembered(void)
+{
+    static struct frame_cache cache;
+    state.current = 0;
+    push(&frames[0], 3, 5, 0);
+    check_node(frames_current(&reader, &cache));
+    n_interned = 0;
+    frames_code_died(&reader);
+    check_node(frames_current(&reader, &cache));
+    CHECK_EQ(n_interned, 1);
+    frames_release(&cache);
+}
+
+static void a_thread_without_frames_has_node_0(void)
+{
+    static struct frame_cache cache;
+    state.current = 0;
+    CHECK_EQ(frames_current(&reader, &cache), 0);
+    push(&frames[0], 0, 5, 0);
+    CHECK(frames_current(&reader, &cache) != 0);
+    pop();
+    CHECK_EQ(frames_current(&reader, &cache), 0);
+    frames_release(&cache);
+}
+
+static uint64_t random_next(void)
+{
+    static uint64_t seed = 20240607;
+    seed = hash_u64(seed + 0x9e3779b97f4a7c15ull);
+    return seed;
+}
+
+/* Calls, returns, exceptions through many frames, generators entered from elsewhere. */
+static void every_walk_tells_the_truth(void)
+{
+    static struct frame_cache cache;
+    uint32_t depth = 0;
+    state.current = 0;
+    for (int step = 0; step < 60000; step++) {
+        uint64_t dice = random_next();
+        uint32_t n = dice >> 8 & 7;
+        if (dice % 100 < 50) {
+            for (; n > 0 && depth < 300; n--)
+                push(&frames[depth++], random_next() & 7, random_next() & 31,
+                     random_next() % 9 == 0 ? SHIM : 0);
+        } else {
+            n = dice % 100 == 99 ? depth : n; /* an exception unwinds everything */
+            for (; n > 0 && depth > 0; n--, depth--)
+                pop();
+        }
+        if (depth > 0) {
+            struct fake_frame *any = &frames[random_next() % 5 == 0 ? random_next() % depth
+                                                                    : depth - 1];
+            set_ip(any, random_next() & 31);
+        }
+        check_node(frames_current(&reader, &cache));
+        if (step % 50 == 0)
+            CHECK(frames_agree(&reader, &cache));
+    }
+    frames_release(&cache);
+}
+
+/* Two chains under one thread state, as greenlets switch them. */
+static void a_switched_chain_is_walked_anew(void)
+{
+    static struct frame_cache cache;
+    uintptr_t tops[2];
+    for (int chain = 0; chain < 2; chain++) {
+        state.current = 0;
+        for (int i = 0; i < 40; i++)
+            push(&frames[chain * 100 + i], (unsigned)chain, (unsigned)i, 0);
+        tops[chain] = state.current;
+    }
+    for (int turn = 0; turn < 20; turn++) {
+        state.current = tops[turn % 2];
+        check_node(frames_current(&reader, &cache));
+    }
+    frames_release(&cache);
+}
+
+static void depth_is_bounded_by_memory_only(void)
+{
+    static struct frame_cache cache;
+    state.current = 0;
+    for (int i = 0; i < MOST_FRAMES; i++) {
+        push(&frames[i], 0, 5, 0);
+        if (i % 100 == 0)
+            check_node(frames_current(&reader, &cache));
+    }
+    check_node(frames_current(&reader, &cache));
+    CHECK_EQ(cache.depth, MOST_FRAMES);
+    frames_release(&cache);
+}
+
+int main(void)
+{
+    an_unchanged_stack_is_not_interned_again();
+    a_frame_in_the_middle_that_moved_on_is_seen();
+    shims_and_frames_being_set_up_have_no_node();
+    a_death_of_code_drops_what_was_remembered();
+    a_thread_without_frames_has_node_0();
+    every_walk_tells_the_truth();
+    a_switched_chain_is_walked_anew();
+    depth_is_bounded_by_memory_only();
+    table_release(&nodes);
+    return 0;
+}
