@@ -82,10 +82,13 @@ void start_capture(const char *path)
 }
 
 static char folder[] = "/tmp/proftrace-test-XXXXXX";
+static pid_t folder_owner;
 
 static void remove_folder(void)
 {
     char command[64];
+    if (getpid() != folder_owner)
+        return; /* a child that ends with exit() */
     snprintf(command, sizeof command, "rm -rf %s", folder);
     if (system(command) != 0)
         fprintf(stderr, "%s is left behind\n", folder);
@@ -98,6 +101,7 @@ const char *test_path(const char *name)
     char *path = paths[next++ % 16];
     if (folder[sizeof folder - 2] == 'X') {
         CHECK(mkdtemp(folder) != NULL);
+        folder_owner = getpid();
         atexit(remove_folder);
     }
     snprintf(path, sizeof paths[0], "%s/%s", folder, name);

@@ -1,0 +1,339 @@
+/* fork, exec, exit, full disks and closed descriptors. */
+#include "capture/capture.h"
+#include "captured.h"
+#include "check.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <spawn.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+extern char **environ;
+
+static void *volatile kept;
+
+static bool exists(const char *path)
+{
+    return access(path, F_OK) == 0;
+}
+
+static void allocate(size_t n_bytes)
+{
+    kept = malloc(n_bytes);
+}
+
+/* Reads a closed capture: it has an END block of this reason, and no ring. */
+static void read_ended(struct captured *captured, const char *path, enum end_reason reason)
+{
+    char ring[128];
+    captured_read(captured, path);
+    CHECK_EQ(captured->log.ending, LOG_ENDED);
+    CHECK_EQ(captured->log.end.reason, reason);
+    snprintf(ring, sizeof ring, "%s.ring", path);
+    CHECK(!exists(ring));
+}
+
+/* ---- fork ---------------------------------------------------------------------------------- */
+
+static void fork_child(bool by_exit)
+{
+    pid_t pid = fork();
+    if (pid == 0) {
+        for (int i = 0; i < 20000; i++) /* more than a slot */
+            free((allocate(7777777), kept));
+        CHECK(!capture_is_on());
+        capture_mark(MARK_USER, 1);
+        if (by_exit)
+            exit(3);
+        _exit(3);
+    }
+    CHECK(waitpid(pid, NULL, 0) == pid);
+}
+
+static void run_forks(const char *path)
+{
+    start_capture(path);
+    for (int i = 0; i < 20; i++) {
+        allocate(1000 + (size_t)i);
+        fork_child(i % 2 == 0);
+    }
+    exit(0);
+}
+
+static void a_forked_child_writes_nothing(void)
+{
+    const char *path = test_path("fork");
+    struct captured captured;
+    CHECK_EQ(run_child(run_forks, path), 0);
+    read_ended(&captured, path, END_CLEAN);
+    CHECK_EQ(captured_count(&captured, 0, 7777777), 0);
+    for (uint64_t i = 0; i < 20; i++)
+        CHECK_EQ(captured_count(&captured, EVENT_MALLOC, 1000 + i), 1);
+    captured_release(&captured);
+}
+
+static void start_in_child(const char *path)
+{
+    struct capture_options options = {.path = path, .replace = true};
+    const char *no_stacks;
+    start_capture(path);
+    if (fork() == 0) {
+        options.path = test_path("by-child");
+        CHECK(capture_start(&options, &no_stacks) == -1 && errno == ECHILD);
+        exit(0);
+    }
+    wait(NULL);
+}
+
+static void a_child_of_a_recorded_process_cannot_start(void)
+{
+    CHECK_EQ(run_child(start_in_child, test_path("child-start")), 0);
+}
+
+static void spawn_children(const char *path)
+{
+    char *const argv[] = {(char[]){"/bin/true"}, NULL};
+    pid_t pid;
+    start_capture(path);
+    for (int i = 0; i < 5; i++) {
+        CHECK(posix_spawn(&pid, argv[0], NULL, NULL, argv, environ) == 0);
+        CHECK(waitpid(pid, NULL, 0) == pid);
+        pid = vfork();
+        if (pid == 0) {
+            execv(argv[0], argv);
+            _exit(1);
+        }
+        CHECK(waitpid(pid, NULL, 0) == pid);
+        allocate(2000 + (size_t)i);
+    }
+    exit(0);
+}
+
+static void a_child_that_shares_our_memory_ends_nothing(void)
+{
+    const char *path = test_path("vfork");
+    struct captured captured;
+    CHECK_EQ(run_child(spawn_children, path), 0);
+    read_ended(&captured, path, END_CLEAN);
+    for (uint64_t i = 0; i < 5; i++)
+        CHECK_EQ(captured_count(&captured, EVENT_MALLOC, 2000 + i), 1);
+    captured_release(&captured);
+}
+
+/* ---- exec and exit ------------------------------------------------------------------------- */
+
+static void become_true(const char *path)
+{
+    start_capture(path);
+    allocate(5000012);
+    CHECK(execl("/no/such/program", "program", NULL) == -1 && errno == ENOENT);
+    CHECK(execlp("/bin/true", "true", NULL) == 0);
+}
+
+static void an_exec_ends_the_log_as_such(void)
+{
+    const char *path = test_path("exec");
+    struct captured captured;
+    CHECK_EQ(run_child(become_true, path), 0);
+    read_ended(&captured, path, END_EXEC);
+    CHECK_EQ(captured_count(&captured, EVENT_MALLOC, 5000012), 1);
+    captured_release(&captured);
+}
+
+static void fail_to_become(const char *path)
+{
+    char file[128];
+    int fd;
+    snprintf(file, sizeof file, "%s.not-a-program", path);
+    fd = open(file, O_WRONLY | O_CREAT, 0755);
+    CHECK(fd >= 0 && write(fd, "?", 1) == 1);
+    close(fd);
+    start_capture(path);
+    allocate(3001);
+    CHECK(execle(file, "x", NULL, environ) == -1 && errno == ENOEXEC);
+    allocate(3002);
+    exit(0);
+}
+
+static void an_exec_that_fails_changes_nothing(void)
+{
+    const char *path = test_path("exec-fails");
+    struct captured captured;
+    CHECK_EQ(run_child(fail_to_become, path), 0);
+    read_ended(&captured, path, END_CLEAN);
+    CHECK_EQ(captured_count(&captured, EVENT_MALLOC, 3001), 1);
+    CHECK_EQ(captured_count(&captured, EVENT_MALLOC, 3002), 1);
+    CHECK_EQ(captured.log.end.n_events, captured.n);
+    captured_release(&captured);
+}
+
+static void leave_at_once(const char *path)
+{
+    start_capture(path);
+    allocate(4001);
+    _exit(5);
+}
+
+static void leave_quickly(const char *path)
+{
+    start_capture(path);
+    allocate(4001);
+    quick_exit(5);
+}
+
+static void every_way_out_closes_the_log(void)
+{
+    void (*const ways[])(const char *) = {leave_at_once, leave_quickly};
+    for (size_t i = 0; i < sizeof ways / sizeof ways[0]; i++) {
+        const char *path = test_path("exit");
+        struct captured captured;
+        CHECK_EQ(WEXITSTATUS(run_child(ways[i], path)), 5);
+        read_ended(&captured, path, END_CLEAN);
+        CHECK_EQ(captured_count(&captured, EVENT_MALLOC, 4001), 1);
+        captured_release(&captured);
+    }
+}
+
+static void leave_in_handler(int number)
+{
+    (void)number;
+    _exit(6);
+}
+
+/* The handler may interrupt a hook, whose lock it must not wait for. */
+static void interrupt_hooks(const char *path)
+{
+    signal(SIGALRM, leave_in_handler);
+    start_capture(path);
+    ualarm(1500, 0);
+    for (;;)
+        free((allocate(100), kept));
+}
+
+static void an_exit_inside_a_hook_does_not_hang(void)
+{
+    for (int i = 0; i < 20; i++) {
+        const char *path = test_path("handler");
+        struct captured captured;
+        CHECK_EQ(WEXITSTATUS(run_child(interrupt_hooks, path)), 6);
+        captured_read(&captured, path);
+        CHECK(captured.n > 0);
+        captured_release(&captured);
+    }
+}
+
+/* ---- a log that cannot be written ---------------------------------------------------------- */
+
+static void write_too_much(const char *path)
+{
+    struct rlimit limit = {100000, 100000};
+    char errors[128];
+    uint64_t random = 1;
+    int fd;
+    snprintf(errors, sizeof errors, "%s.stderr", path);
+    fd = open(errors, O_WRONLY | O_CREAT | O_TRUNC, 0600);
+    CHECK(fd >= 0 && dup2(fd, STDERR_FILENO) >= 0);
+    CHECK(setrlimit(RLIMIT_FSIZE, &limit) == 0);
+    start_capture(path);
+    for (int i = 0; i < 200000; i++) {
+        random = random * 6364136223846793005u + 1442695040888963407u;
+        allocate(random >> 50); /* sizes and addresses that do not compress well */
+        if (i % 3 != 0)
+            free(kept);
+    }
+    CHECK(!capture_is_on());
+    exit(9); /* not killed by SIGXFSZ */
+}
+
+static void a_full_disk_stops_the_recording_only(void)
+{
+    const char *path = test_path("full");
+    struct captured captured;
+    struct stat log;
+    char line[512] = "";
+    FILE *errors;
+    CHECK_EQ(WEXITSTATUS(run_child(write_too_much, path)), 9);
+    CHECK(stat(path, &log) == 0 && log.st_size <= 100000 && log.st_size > 50000);
+    captured_read(&captured, path);
+    CHECK(captured.n > 10000);
+    CHECK(captured.log.ending == LOG_ENDED || captured.log.ending == LOG_OPEN);
+    if (captured.log.ending == LOG_ENDED) {
+        CHECK_EQ(captured.log.end.reason, END_WRITE_FAILED);
+        CHECK_EQ(captured.log.end.error, EFBIG);
+    }
+    captured_release(&captured);
+    errors = fopen(test_path("full.stderr"), "r");
+    CHECK(errors != NULL && fgets(line, sizeof line, errors) != NULL);
+    CHECK(strncmp(line, "memtrace: cannot write ", 23) == 0);
+    CHECK(fgets(line, sizeof line, errors) == NULL); /* once */
+    fclose(errors);
+}
+
+/* Closes what it did not open, and opens its own file in that place. */
+static void close_everything(const char *path)
+{
+    char name[128];
+    struct stat own;
+    start_capture(path);
+    allocate(6001);
+    for (int fd = 3; fd < 2000; fd++)
+        close(fd);
+    snprintf(name, sizeof name, "%s.own", path);
+    for (int i = 0; i < 1100; i++) {
+        if (open(name, O_RDWR | O_CREAT, 0600) < 0)
+            break; /* the limit on descriptors */
+    }
+    CHECK(capture_flush() == 0);
+    allocate(6002);
+    capture_stop();
+    CHECK(stat(name, &own) == 0 && own.st_size == 0);
+}
+
+static void a_descriptor_that_is_not_ours_any_more_is_left_alone(void)
+{
+    const char *path = test_path("closed");
+    struct captured captured;
+    struct rlimit limit = {4096, 4096};
+    setrlimit(RLIMIT_NOFILE, &limit);
+    CHECK_EQ(run_child(close_everything, path), 0);
+    read_ended(&captured, path, END_CLEAN);
+    CHECK_EQ(captured_count(&captured, EVENT_MALLOC, 6001), 1);
+    CHECK_EQ(captured_count(&captured, EVENT_MALLOC, 6002), 1);
+    captured_release(&captured);
+}
+
+static void remove_log(const char *path)
+{
+    start_capture(path);
+    allocate(6003);
+    CHECK(unlink(path) == 0);
+    capture_stop();
+    exit(8);
+}
+
+static void a_log_that_is_deleted_is_not_made_again(void)
+{
+    const char *path = test_path("deleted");
+    CHECK_EQ(WEXITSTATUS(run_child(remove_log, path)), 8);
+    CHECK(!exists(path));
+}
+
+int main(void)
+{
+    a_forked_child_writes_nothing();
+    a_child_of_a_recorded_process_cannot_start();
+    a_child_that_shares_our_memory_ends_nothing();
+    an_exec_ends_the_log_as_such();
+    an_exec_that_fails_changes_nothing();
+    every_way_out_closes_the_log();
+    an_exit_inside_a_hook_does_not_hang();
+    a_full_disk_stops_the_recording_only();
+    a_descriptor_that_is_not_ours_any_more_is_left_alone();
+    a_log_that_is_deleted_is_not_made_again();
+    return 0;
+}
