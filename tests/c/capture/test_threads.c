@@ -25,8 +25,8 @@ static void *hand_over(void *argument)
         void *fresh, *taken;
         seed = hash_u64(seed + 1);
         fresh = malloc(16 + seed % 200);
-        taken = __atomic_exchange_n((void **)&places[(seed >> 32) % PLACES], fresh,
-                                    __ATOMIC_ACQ_REL);
+        taken =
+            __atomic_exchange_n((void **)&places[(seed >> 32) % PLACES], fresh, __ATOMIC_ACQ_REL);
         free(taken);
         n_handed++;
     }
@@ -200,7 +200,8 @@ static void a_thread_has_the_name_it_was_given(void)
     for (size_t i = 0; i < dict->threads.n; i++) {
         const struct text *name = &dict->strings.items[dict->threads.items[i].name];
         found = found || (name->n_bytes == 8 && memcmp(name->bytes, "worker-7", 8) == 0);
-        main_found = main_found || (name->n_bytes == 10 && memcmp(name->bytes, "MainThread", 10) == 0);
+        main_found =
+            main_found || (name->n_bytes == 10 && memcmp(name->bytes, "MainThread", 10) == 0);
     }
     CHECK(found && main_found);
     captured_release(&captured);

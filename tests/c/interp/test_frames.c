@@ -69,7 +69,8 @@ static struct frame_reader reader = {
             .code_first_traceable = offsetof(struct fake_code, first_traceable),
             .code_units = UNITS_AT,
         },
-    .binding = {.attached_state = get_state, .known_state = get_state,
+    .binding = {.attached_state = get_state,
+                .known_state = get_state,
                 .is_finalizing = not_finalizing},
     .intern = intern,
 };
@@ -155,9 +156,9 @@ static void shims_and_frames_being_set_up_have_no_node(void)
     set_ip(&frames[2], 4);
     node = frames_current(&reader, &cache);
     CHECK(node != below && parents[node] == below);
-    CHECK_EQ(places[node] & 1, 0); /* called from Python */
+    CHECK_EQ(places[node] & 1, 0);  /* called from Python */
     CHECK_EQ(places[below] & 1, 1); /* called from C */
-    push(&frames[3], 2, 3, 1); /* a generator's frame is set up by definition */
+    push(&frames[3], 2, 3, 1);      /* a generator's frame is set up by definition */
     CHECK(frames_current(&reader, &cache) != node);
     frames_release(&cache);
     codes[2].first_traceable = 0;
@@ -214,8 +215,8 @@ static void every_walk_tells_the_truth(void)
                 pop();
         }
         if (depth > 0) {
-            struct fake_frame *any = &frames[random_next() % 5 == 0 ? random_next() % depth
-                                                                    : depth - 1];
+            struct fake_frame *any =
+                &frames[random_next() % 5 == 0 ? random_next() % depth : depth - 1];
             set_ip(any, random_next() & 31);
         }
         check_node(frames_current(&reader, &cache));

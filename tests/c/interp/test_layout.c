@@ -41,8 +41,8 @@ static void what_is_not_known_is_refused_with_a_reason(void)
 {
     uint64_t words[WORDS];
     struct interp_layout layout;
-    static const uint32_t unknown[] = {0x030b00f0, 0x031000f0, 0x040000f0, 0x030d00a1, 0x030d00b2,
-                                       0x030d00c1};
+    static const uint32_t unknown[] = {0x030b00f0, 0x031000f0, 0x040000f0,
+                                       0x030d00a1, 0x030d00b2, 0x030d00c1};
     for (size_t i = 0; i < sizeof unknown / sizeof unknown[0]; i++) {
         struct interp_binding binding = {.runtime = words, .hexversion = unknown[i]};
         write_published_3_13(words);
