@@ -82,13 +82,16 @@ def assert_as_stated(name: str, result: Run) -> None:
     assert (result.status, result.stdout.splitlines()) == (status, lines), result.stderr
 
 
+def lines_of(path: Path, mark: str) -> list[int]:
+    """Return the numbers of the lines that end with a comment with this word in it."""
+    lines = path.read_text(encoding="latin-1").splitlines()
+    pattern = re.compile(rf"[^#\s].*# .*\b{mark}\b")
+    return [number for number, line in enumerate(lines, 1) if pattern.search(line)]
+
+
 def line_of(path: Path, mark: str) -> int:
-    """Return the number of the line that ends with a comment with this word in it."""
-    (number,) = (
-        number
-        for number, line in enumerate(path.read_text(encoding="latin-1").splitlines(), 1)
-        if re.search(rf"[^#\s].*# .*\b{mark}\b", line)
-    )
+    """Return the number of the one line with this mark."""
+    (number,) = lines_of(path, mark)
     return number
 
 
@@ -215,6 +218,7 @@ def csv_rows(capture: Path, *options: str) -> list[Row]:
     """Return the rows of `memtrace transform csv` (options: --leaks, --all)."""
     done = memtrace(["transform", "csv", *options, "-o", "-", str(capture)], capture.parent)
     assert done.status == 0, done.stderr
+    csv.field_size_limit(1 << 30)  # a stack of 30000 frames is one field
     rows = []
     for row in csv.DictReader(io.StringIO(done.stdout)):
         frames = []
@@ -236,8 +240,9 @@ def csv_rows(capture: Path, *options: str) -> list[Row]:
 
 def at_line(rows: Sequence[Row], script: Path, mark: str) -> tuple[int, int]:
     """Return (blocks, bytes) of the rows whose innermost frame is a marked line of a script."""
-    line = line_of(script, mark)
-    mine = [row for row in rows if row.is_at(script.name, line)]
+    lines = lines_of(script, mark)
+    assert lines, f"{script} has no mark {mark}"
+    mine = [row for row in rows if any(row.is_at(script.name, line) for line in lines)]
     return sum(row.blocks for row in mine), sum(row.size for row in mine)
 
 

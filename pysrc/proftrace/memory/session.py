@@ -5,11 +5,12 @@ from __future__ import annotations
 import atexit
 import os
 import sys
-from typing import TYPE_CHECKING
 
 from proftrace import _capture
 from proftrace.errors import OutputError, ProftraceError
 
+# Not from typing, which would import collections and re into the target.
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
@@ -55,6 +56,8 @@ def _describe(settings: Mapping[str, object]) -> dict[str, str]:
         "argv": "[" + ", ".join(_quote(word) for word in words) + "]",
         "python": sys.version.split()[0],
         "tool": "memtrace",
+        # Whether small objects come out of arenas: see views/notes.py.
+        "pythonmalloc": os.environ.get("PYTHONMALLOC", ""),
     }
     # Arguments that are not UTF-8 are surrogates here; a capture holds UTF-8 only.
     return {key: text.encode("utf-8", "replace").decode("utf-8") for key, text in meta.items()}

@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib.util
 import os
 import pkgutil
+import re
 import shutil
 import signal
 import subprocess
@@ -59,11 +60,24 @@ def run(words: Words, folder: Path, **env: str) -> subprocess.CompletedProcess[s
 
 def under_lprof(words: Words, folder: Path, **env: str) -> subprocess.CompletedProcess[str]:
     """Run `python [flags] target` under lprof, which gets the same flags."""
+    return under(["proftrace.cli.lprof", "-q", "-o", str(folder / "r.lprof")], words, folder, env)
+
+
+def under_memtrace(words: Words, folder: Path, **env: str) -> subprocess.CompletedProcess[str]:
+    """Run `python [flags] target` under memtrace; its open file is no concern of the program."""
+    command = ["proftrace.cli.memtrace", "run", "-q", "-f", "-o", str(folder / "m.bin")]
+    done = under(command, words, folder, env)
+    done.stdout = re.sub(r'^"1\d{3}",\n', "", done.stdout, count=1, flags=re.M)
+    return done
+
+
+def under(
+    command: Words, words: Words, folder: Path, env: dict[str, str]
+) -> subprocess.CompletedProcess[str]:
     at = 0
     while words[at] in ("-X", "-W") or (words[at].startswith("-") and words[at][1] not in "mc"):
         at += 2 if words[at] in ("-X", "-W") else 1
-    command = ["-m", "proftrace.cli.lprof", "-q", "-o", str(folder / "r.lprof")]
-    return run([*words[:at], *command, *words[at:]], folder, **env)
+    return run([*words[:at], "-m", *command, *words[at:]], folder, **env)
 
 
 @pytest.fixture
@@ -106,9 +120,9 @@ def write_sitecustomize(folder: Path, text: str) -> str:
 def test_everything_is_as_in_a_plain_run(folder: Path, words: Words) -> None:
     expected = run(words, folder)
     assert expected.returncode == 0, expected.stderr
-    found = under_lprof(words, folder)
-    assert (found.returncode, found.stderr) == (0, expected.stderr)
-    assert found.stdout.splitlines() == expected.stdout.splitlines()
+    for found in (under_lprof(words, folder), under_memtrace(words, folder)):
+        assert (found.returncode, found.stderr) == (0, expected.stderr)
+        assert found.stdout.splitlines() == expected.stdout.splitlines()
 
 
 @pytest.mark.parametrize(
@@ -121,14 +135,19 @@ def test_everything_is_as_in_a_plain_run(folder: Path, words: Words) -> None:
         {"PYTHONIOENCODING": "latin-1:replace"},
         {"LC_ALL": "C", "PYTHONCOERCECLOCALE": "0"},
         {"PROFTRACE_DEBUG": "1"},
+        {"LD_PRELOAD": "libm.so.6"},
+        {"LD_PRELOAD": ""},
     ],
     ids=str,
 )
 def test_variables_are_those_of_the_user(folder: Path, env: dict[str, str]) -> None:
     expected = run(["dump.py"], folder, **env)
-    found = under_lprof(["dump.py"], folder, **env)
-    assert (found.returncode, found.stderr) == (0, expected.stderr)
-    assert found.stdout.splitlines() == expected.stdout.splitlines()
+    for found in (
+        under_lprof(["dump.py"], folder, **env),
+        under_memtrace(["dump.py"], folder, **env),
+    ):
+        assert (found.returncode, found.stderr) == (0, expected.stderr)
+        assert found.stdout.splitlines() == expected.stdout.splitlines()
 
 
 def test_isolation_keeps_variables_for_children_but_not_for_itself(folder: Path) -> None:
