@@ -20,27 +20,13 @@ static uint32_t n_threads;
 static pthread_key_t thread_end;
 static bool has_thread_end;
 
-static void frame_pop(struct lines_thread *thread, uint64_t now)
-{
-    struct lines_frame *top = thread->top;
-    struct line_cell *line = top->line;
-    struct code_table *table = top->table;
-    line->exclusive += (int64_t)(now - thread->last);
-    thread->last = now;
-    if (--line->active == 0)
-        line->inclusive += (int64_t)(now - top->line_start);
-    if (--table->active == 0)
-        table->inclusive += (int64_t)(now - top->start);
-    thread->top = top->below;
-}
-
 /* The thread ends: whatever it left on the stack is closed, and its tables are up for reuse. */
 static void thread_ended(void *value)
 {
     struct lines_thread *thread = value;
     uint64_t now = ticks_now();
     while (thread->top != &thread->bottom)
-        frame_pop(thread, now);
+        account_pop(thread, now);
     lines_self = NULL;
     pthread_mutex_lock(&lock);
     thread->next_idle = idle;
@@ -48,7 +34,7 @@ static void thread_ended(void *value)
     pthread_mutex_unlock(&lock);
 }
 
-__attribute__((constructor)) static void account_prepare(void)
+__attribute__((constructor)) static void watch_thread_ends(void)
 {
     has_thread_end = pthread_key_create(&thread_end, thread_ended) == 0;
 }
@@ -129,7 +115,8 @@ static struct code_table *table_new(struct lines_thread *thread, const struct li
     return table;
 }
 
-struct code_table *account_table(struct lines_thread *thread, const void *key)
+/* Returns the thread's table of a code object; NULL when it is not registered, or no memory. */
+static struct code_table *find_table(struct lines_thread *thread, const void *key)
 {
     uintptr_t address = (uintptr_t)key;
     struct code_table **recent = &thread->recent[(address >> 4 ^ address >> 9) % RECENT_TABLES];
@@ -148,7 +135,7 @@ struct code_table *account_table(struct lines_thread *thread, const void *key)
     return table;
 }
 
-/* The links are made once: a push is one load, and the frames stay readable for the result. */
+/* Adds frames above the top, which is the last there is. */
 static NOINLINE struct lines_frame *frames_more(struct lines_thread *thread)
 {
     struct lines_frame *frames = arena_alloc(&thread->arena, FRAMES_AT_ONCE * sizeof *frames);
@@ -162,40 +149,39 @@ static NOINLINE struct lines_frame *frames_more(struct lines_thread *thread)
     return frames;
 }
 
-static void frame_push(struct lines_thread *thread, struct code_table *table,
-                       struct line_cell *line, uint64_t now)
+struct lines_frame *account_prepare(struct lines_thread *thread, const void *key)
 {
     struct lines_frame *frame = thread->top->above;
-    if (unlikely(frame == NULL) && (frame = frames_more(thread)) == NULL)
-        return; /* its events are going to find nothing and be left out */
-    thread->top->line->exclusive += (int64_t)(now - thread->last);
-    thread->last = now;
-    frame->key = table->code->key;
-    frame->line = line;
-    frame->line_start = now;
+    struct code_table *table = find_table(thread, key);
+    if (table == NULL || (frame == NULL && (frame = frames_more(thread)) == NULL))
+        return NULL;
+    frame->key = key;
     frame->cells = table->cells;
     frame->first_line = table->code->first_line;
     frame->n_lines = table->code->n_lines;
     frame->table = table;
+    return frame;
+}
+
+void account_resume(struct lines_thread *thread, const void *key, uint32_t unit, uint64_t now)
+{
+    struct line_cell *line_below = thread->top->line;
+    struct lines_frame *frame = account_push(thread, key);
+    const struct lines_code *code;
+    int32_t line;
+    if (frame == NULL)
+        return;
+    line_below->exclusive += (int64_t)(now - thread->last);
+    thread->last = now;
+    code = frame->table->code;
+    line = unit < code->n_units ? code->line_of_unit[unit] : 0;
+    if (line <= 0)
+        return;
+    line_below->active--;
+    frame->line = &frame->cells[line - code->first_line];
+    frame->line->active++;
+    frame->line_start = now;
     frame->start = now;
-    line->active++;
-    table->active++;
-    thread->top = frame;
-}
-
-void account_start(struct lines_thread *thread, struct code_table *table, uint64_t now)
-{
-    table->calls++;
-    frame_push(thread, table, table->active == 0 ? &table->entry : &table->nested_entry, now);
-}
-
-void account_resume(struct lines_thread *thread, struct code_table *table, uint32_t unit,
-                    uint64_t now)
-{
-    const struct lines_code *code = table->code;
-    int32_t line = unit < code->n_units ? code->line_of_unit[unit] : 0;
-    frame_push(thread, table,
-               line > 0 ? &table->cells[line - code->first_line] : &table->nested_entry, now);
 }
 
 static struct lines_frame *find_below(const struct lines_thread *thread, const void *key)
@@ -207,33 +193,24 @@ static struct lines_frame *find_below(const struct lines_thread *thread, const v
     return NULL;
 }
 
-void account_leave(struct lines_thread *thread, const void *key, uint64_t now)
+void account_leave_below(struct lines_thread *thread, const void *key, uint64_t now)
 {
-    struct lines_frame *frame = thread->top;
-    if (unlikely(frame->key != key)) {
-        frame = find_below(thread, key);
-        if (frame == NULL)
-            return;
-        while (thread->top != frame)
-            frame_pop(thread, now);
-    }
-    frame_pop(thread, now);
+    struct lines_frame *frame = find_below(thread, key);
+    if (frame == NULL)
+        return;
+    while (thread->top != frame)
+        account_pop(thread, now);
+    account_pop(thread, now);
 }
 
 int account_resynchronise(struct lines_thread *thread, const void *key, uint64_t now)
 {
     struct lines_frame *frame = find_below(thread, key);
-    struct code_table *table;
-    if (frame != NULL) {
-        while (thread->top != frame)
-            frame_pop(thread, now);
-        return 0;
-    }
-    table = account_table(thread, key);
-    if (table == NULL)
-        return -1;
-    frame_push(thread, table, table->active == 0 ? &table->entry : &table->nested_entry, now);
-    return thread->top->key == key ? 0 : -1;
+    if (frame == NULL)
+        return account_push(thread, key) == NULL ? -1 : 0;
+    while (thread->top != frame)
+        account_pop(thread, now);
+    return 0;
 }
 
 /* ---- the result --------------------------------------------------------------------------- */
@@ -275,8 +252,7 @@ void account_totals_release(struct account_totals *totals)
 static void add_table(struct code_total *total, const struct code_table *table)
 {
     total->calls += table->calls;
-    /* What passed before the first line is the price of our own events. */
-    total->inclusive += table->inclusive - table->entry.inclusive;
+    total->inclusive += table->inclusive;
     for (uint32_t i = 0; i < table->code->n_lines; i++) {
         const struct line_cell *cell = &table->cells[i];
         total->lines[i].raw_hits += cell->deliveries;
@@ -300,7 +276,7 @@ static void add_running(struct account_totals *totals, const struct lines_thread
         if (table->code->id > totals->n_codes)
             break; /* registered after the snapshot began */
         total = &totals->codes[table->code->id - 1];
-        if (total->mark != thread->index && on_line)
+        if (total->mark != thread->index && frame->start != 0)
             total->inclusive += (int64_t)(now - frame->start);
         total->mark = thread->index;
         if (on_line) {

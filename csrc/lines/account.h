@@ -33,25 +33,25 @@ struct code_table {
     const struct lines_code *code;
     uint64_t calls;
     int64_t inclusive;
-    uint32_t active;
-    /* Between the start of a frame and its first line: of the outermost frame, of recursive ones.
-     */
-    struct line_cell entry;
-    struct line_cell nested_entry;
+    uint32_t active;          /* frames of this thread */
     struct line_cell cells[]; /* code->n_lines */
 };
 
+/*
+ * Frames are linked once, when they are allocated, and keep what they held when they are popped:
+ * the next push at the same depth is mostly of the same code.
+ */
 struct lines_frame {
-    const void *key; /* of the code; NULL in the frame below the first */
-    struct line_cell *line;
+    const void *key;        /* of the code; NULL in the frame below the first */
+    struct line_cell *line; /* before its first line: the line of the frame below */
     uint64_t line_start;
     struct line_cell *cells;
     int32_t first_line;
     uint32_t n_lines;
     struct code_table *table;
-    uint64_t start;
+    uint64_t start; /* of its first line; 0 before */
     struct lines_frame *below;
-    struct lines_frame *above; /* allocated before; NULL at the end of what is */
+    struct lines_frame *above; /* NULL at the end of what is allocated */
 };
 
 #define RECENT_TABLES 32u
@@ -79,16 +79,65 @@ extern struct lines_thread *lines_threads; /* list head; read with acquire order
 /* Returns this thread's state, made if need be; NULL when memory is out. */
 NODISCARD struct lines_thread *account_thread(void);
 
-/* Returns the thread's table for a code object; NULL when it is not registered, or no memory. */
-NODISCARD struct code_table *account_table(struct lines_thread *thread, const void *key);
+/*
+ * Returns the frame above the top, filled in for a code object but not pushed; NULL when the code
+ * is not registered or memory is out.
+ */
+NODISCARD struct lines_frame *account_prepare(struct lines_thread *thread, const void *key);
 
-/* A frame begins (PY_START): a call. */
-void account_start(struct lines_thread *thread, struct code_table *table, uint64_t now);
+static inline struct lines_frame *account_push(struct lines_thread *thread, const void *key)
+{
+    struct lines_frame *frame = thread->top->above;
+    if (unlikely(frame == NULL || frame->key != key) &&
+        (frame = account_prepare(thread, key)) == NULL)
+        return NULL; /* its events are going to find nothing, and be left out */
+    frame->line = thread->top->line;
+    frame->line->active++;
+    frame->start = 0;
+    frame->table->active++;
+    thread->top = frame;
+    return frame;
+}
+
+static inline void account_pop(struct lines_thread *thread, uint64_t now)
+{
+    struct lines_frame *top = thread->top;
+    struct line_cell *line = top->line;
+    struct code_table *table = top->table;
+    line->exclusive += (int64_t)(now - thread->last);
+    thread->last = now;
+    if (likely(--line->active == 0))
+        line->inclusive += (int64_t)(now - top->line_start);
+    if (likely(--table->active == 0 && top->start != 0))
+        table->inclusive += (int64_t)(now - top->start);
+    thread->top = top->below;
+}
+
+/*
+ * A frame begins (PY_START): a call. Its first line follows at once, so no time is needed: until
+ * then the line of the caller is running.
+ */
+static inline void account_start(struct lines_thread *thread, const void *key)
+{
+    struct lines_frame *frame = account_push(thread, key);
+    if (likely(frame != NULL))
+        frame->table->calls++;
+}
+
 /* A frame goes on at a code unit (PY_RESUME, PY_THROW); not a call and not a hit. */
-void account_resume(struct lines_thread *thread, struct code_table *table, uint32_t unit,
-                    uint64_t now);
+void account_resume(struct lines_thread *thread, const void *key, uint32_t unit, uint64_t now);
+
+/* A frame is left that is not the top: whatever is above it is left too. */
+void account_leave_below(struct lines_thread *thread, const void *key, uint64_t now);
+
 /* A frame is left (PY_RETURN, PY_YIELD, PY_UNWIND). */
-void account_leave(struct lines_thread *thread, const void *key, uint64_t now);
+static inline void account_leave(struct lines_thread *thread, const void *key, uint64_t now)
+{
+    if (likely(thread->top->key == key))
+        account_pop(thread, now);
+    else
+        account_leave_below(thread, key, now);
+}
 
 /*
  * Makes a frame of this code the top, for an event that came when it was not: drops the frames
@@ -111,6 +160,8 @@ static inline struct line_cell *account_line(struct lines_thread *thread, int32_
     if (unlikely(index >= top->n_lines))
         return NULL;
     cell = top->cells + index;
+    if (top->start == 0)
+        top->start = now;
     before->exclusive += (int64_t)(now - thread->last);
     thread->last = now;
     if (likely(--before->active == 0))

@@ -163,7 +163,7 @@ static bool is_iteration(const struct analysis *a, uint32_t at)
         return at + 1 < a->code->n_instrs && instrs[at + 1].line == instrs[at].line;
     if (at > 0 && instrs[at - 1].iterates)
         return instrs[at - 1].line != instrs[at].line;
-    return a->is_header[at];
+    return a->is_header[at] && instrs[at].flow != FLOW_JUMP;
 }
 
 static bool visit(struct analysis *a, uint32_t at, uint32_t *n_queued)
@@ -208,6 +208,18 @@ static void stamp_in_progress(struct analysis *a, const uint32_t *line, uint32_t
 }
 
 /*
+ * Whether every way to an instruction on which an event is delivered is in progress too: the two
+ * arms of a conditional expression meet where its value is stored, and only one may be on the line.
+ */
+static bool is_reached_in_progress_only(const struct analysis *a, uint32_t at)
+{
+    for (uint32_t p = a->first_pred[at]; p < a->first_pred[at + 1]; p++)
+        if (a->seen[a->preds[p]] != a->stamp && line_of(a, a->preds[p]) != line_of(a, at))
+            return false;
+    return true;
+}
+
+/*
  * Marks what a line comes back to. A loop whose items are fetched on this line, but entered from
  * another one (a comprehension), is told by its iterations alone, so its beginning is skipped.
  */
@@ -220,13 +232,25 @@ static void skip_in_progress(struct analysis *a, const uint32_t *line, uint32_t 
         if (a->seen[at] != a->stamp || a->depth[at] <= base)
             continue;
         if (!is_iteration(a, at))
-            a->skips[at] = is_location(a, at);
+            a->skips[at] |= is_location(a, at) && is_reached_in_progress_only(a, at);
         else if (a->code->instrs[at].iterates && at > 0 && line_of(a, at - 1) != line_of(a, at))
             entered_from_elsewhere = true;
     }
     for (uint32_t i = 0; entered_from_elsewhere && i < n; i++)
         if (a->depth[line[i]] == base && is_location(a, line[i]))
             a->skips[line[i]] = 1;
+}
+
+/* Whether an arm of a conditional expression, or the next operand of `or`, begins behind this. */
+static bool ends_a_test(const struct analysis *a, uint32_t at)
+{
+    const struct instr *instr = &a->code->instrs[at];
+    if (instr->effect_next >= 0 || instr->iterates)
+        return false;
+    if (instr->flow == FLOW_NEXT && at > 0 && a->first_pred[at + 1] - a->first_pred[at] == 1)
+        return a->preds[a->first_pred[at]] == at - 1 && ends_a_test(a, at - 1) &&
+               a->code->instrs[at - 1].flow == FLOW_BRANCH; /* the operand is dropped */
+    return instr->flow == FLOW_BRANCH;
 }
 
 /*
@@ -245,11 +269,11 @@ static bool completes_its_line(struct analysis *a, uint32_t start)
         for (uint32_t p = a->first_pred[at]; p < a->first_pred[at + 1]; p++) {
             uint32_t pred = a->preds[p];
             const struct instr *instr = &a->code->instrs[pred];
-            bool is_test = instr->flow == FLOW_BRANCH && !instr->iterates && !instr->closes_loop &&
-                           instr->effect_next < 0;
             /* `at` still needs the value, or begins one arm of a conditional expression. */
-            if (a->depth[at] < a->depth[start] && !is_test)
+            if (a->depth[at] < a->depth[start] && !ends_a_test(a, pred))
                 continue;
+            if (instr->line == line && at == start)
+                continue; /* no event on this way */
             if (instr->line == line && pred != start)
                 return true;
             visit(a, pred, &n_queued);
@@ -269,6 +293,8 @@ static bool ends_its_line(struct analysis *a, uint32_t start)
         uint32_t at = a->queue[done++];
         for (uint32_t p = a->first_pred[at]; p < a->first_pred[at + 1]; p++) {
             const struct instr *instr = &a->code->instrs[a->preds[p]];
+            if (instr->line == line && at == start)
+                continue; /* no event on this way */
             if (instr->line == line && falls_through(instr))
                 return true;
             visit(a, a->preds[p], &n_queued);

@@ -48,12 +48,10 @@ static PyObject *on_line(PyObject *self, PyObject *const *args, size_t nargsf, P
 
 static PyObject *on_start(PyObject *self, PyObject *const *args, size_t nargsf, PyObject *kwnames)
 {
-    uint64_t now = ticks_now();
-    struct lines_thread *thread = account_thread();
-    struct code_table *table = thread == NULL ? NULL : account_table(thread, args[0]);
+    struct lines_thread *thread = lines_self != NULL ? lines_self : account_thread();
     (void)self, (void)nargsf, (void)kwnames;
-    if (likely(table != NULL))
-        account_start(thread, table, now);
+    if (likely(thread != NULL))
+        account_start(thread, args[0]);
     Py_RETURN_NONE;
 }
 
@@ -61,10 +59,9 @@ static PyObject *on_resume(PyObject *self, PyObject *const *args, size_t nargsf,
 {
     uint64_t now = ticks_now();
     struct lines_thread *thread = account_thread();
-    struct code_table *table = thread == NULL ? NULL : account_table(thread, args[0]);
     (void)self, (void)nargsf, (void)kwnames;
-    if (likely(table != NULL))
-        account_resume(thread, table, (uint32_t)compat_small_int(args[1]) / 2, now);
+    if (likely(thread != NULL))
+        account_resume(thread, args[0], (uint32_t)compat_small_int(args[1]) / 2, now);
     Py_RETURN_NONE;
 }
 
