@@ -20,7 +20,8 @@ static void end_session(void)
 
 static PyObject *replaced_exit(PyObject *self, PyObject *args, PyObject *kwargs)
 {
-    static char *names[] = {"status", NULL};
+    static char name[] = "status";
+    static char *names[] = {name, NULL};
     int status;
     (void)self;
     if (PyArg_ParseTupleAndKeywords(args, kwargs, "i:_exit", names, &status))

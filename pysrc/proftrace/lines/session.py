@@ -66,7 +66,10 @@ class _Session:
 
 
 def _name_of(thing: object) -> str:
-    name = getattr(thing, "__qualname__", None)
+    try:
+        name = getattr(thing, "__qualname__", None)
+    except Exception:  # a property of the program's own
+        name = None
     if not isinstance(name, str):
         name = f"an object of type {type(thing).__name__}"
     return name if len(name) <= _LONGEST_NAME else name[:_LONGEST_NAME] + "..."

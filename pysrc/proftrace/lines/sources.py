@@ -36,7 +36,7 @@ class SourceTexts:
         if text is not None:
             return self._add(name, text)
         text = self._read(name)
-        if text is None and function is not None:
+        if text is None and function is not None and function.__globals__.get("__file__") == name:
             text = _text_from_loader(function.__globals__)
         if text is None and name == "<string>" and _is_main(function):
             return self._add(name, self._command_text) if self._command_text else 0
