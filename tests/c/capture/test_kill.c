@@ -12,6 +12,7 @@
 
 #define RUNS 200
 #define LIVE 64
+#define MOST_OPERATIONS 20000 /* a slot holds about 2,700 */
 
 /* In shared memory: what the killed process says it did. */
 struct truth {
@@ -23,7 +24,7 @@ static struct truth *truth;
 
 static uint64_t size_of(uint64_t operation)
 {
-    return 100000 + hash_u64(operation) % 100000;
+    return 100 + hash_u64(operation) % 1000;
 }
 
 /* Operation i frees the block of operation i - LIVE and allocates one of a size of its own. */
@@ -85,9 +86,8 @@ int main(void)
         CHECK(pid >= 0);
         if (pid == 0)
             work_forever(path);
-        while (truth->begun == 0)
-            sleep_ns(100000);
-        sleep_ns((long)(hash_u64(run) % 4000000));
+        while (truth->begun <= hash_u64(run) % MOST_OPERATIONS)
+            sleep_ns(20000);
         kill(pid, SIGKILL);
         CHECK(waitpid(pid, &status, 0) == pid && WIFSIGNALED(status));
         n = check_prefix(path);
