@@ -11,6 +11,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 #include <sys/types.h>
 
 /* X(type, name, parameters): everything that hooks call. */
@@ -53,7 +54,14 @@ bool real_resolve(void);
  * Memory that was handed out before the real functions were known. It is never given back; a hook
  * asks before it passes a block on to the real free or realloc.
  */
-bool bootstrap_owns(const void *block);
+#define BOOTSTRAP_BYTES (64u << 10)
+extern uint8_t bootstrap[BOOTSTRAP_BYTES];
+
+static inline bool bootstrap_owns(const void *block)
+{
+    return (uintptr_t)block - (uintptr_t)bootstrap < BOOTSTRAP_BYTES;
+}
+
 /* realloc of such a block: its bytes move to a real one. */
 NODISCARD void *bootstrap_move(const void *block, size_t n_bytes);
 

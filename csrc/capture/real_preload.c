@@ -4,10 +4,8 @@
 
 #include <dlfcn.h>
 #include <errno.h>
-#include <stdint.h>
 #include <string.h>
 
-#define BOOTSTRAP_BYTES (64u << 10)
 #define BOOTSTRAP_ALIGNMENT 16
 
 /* In front of each bootstrap block: how large it is. */
@@ -16,14 +14,9 @@ struct bootstrap_head {
     size_t unused;
 };
 
-static _Alignas(BOOTSTRAP_ALIGNMENT) uint8_t bootstrap[BOOTSTRAP_BYTES];
+_Alignas(BOOTSTRAP_ALIGNMENT) uint8_t bootstrap[BOOTSTRAP_BYTES];
 static size_t bootstrap_used;
 static bool resolving;
-
-bool bootstrap_owns(const void *block)
-{
-    return (uintptr_t)block - (uintptr_t)bootstrap < BOOTSTRAP_BYTES;
-}
 
 /* Single-threaded: only dlsym's own first calls end here. The memory is zero. */
 static void *bootstrap_alloc(size_t n_bytes)

@@ -11,7 +11,7 @@
 extern TLS_FAST struct capture_thread *thread_self;
 
 /* A first event, a full slot, a muted or ending thread, recording that ended. Keeps errno. */
-void recorder_slow(struct event *event);
+void recorder_slow(enum event_kind kind, const void *address, uint64_t size);
 
 /* The record first, then the commit: a killed process must not leave half an event behind. */
 static inline void recorder_append(struct capture_thread *thread, const struct event *event)
@@ -33,7 +33,7 @@ static inline void recorder_allocated(enum event_kind kind, const void *block, u
     struct capture_thread *thread = thread_self;
     struct event event = {.kind = (uint8_t)kind, .address = (uintptr_t)block, .size = size};
     if (unlikely(!recorder_has_room(thread))) {
-        recorder_slow(&event);
+        recorder_slow(kind, block, size);
         return;
     }
     event.node = frames_current(&capture.reader, &thread->frames);
@@ -47,7 +47,7 @@ static inline void recorder_event(enum event_kind kind, const void *address, uin
     struct capture_thread *thread = thread_self;
     struct event event = {.kind = (uint8_t)kind, .address = (uintptr_t)address, .size = size};
     if (unlikely(!recorder_has_room(thread))) {
-        recorder_slow(&event);
+        recorder_slow(kind, address, size);
         return;
     }
     event.seq = state_stamp();

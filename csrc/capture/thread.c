@@ -110,7 +110,7 @@ struct encoded {
     uint64_t first_seq, last_seq;
 };
 
-static struct encoded encode(uint8_t *out, const uint64_t *words, size_t n_words)
+static struct encoded encode(uint8_t *out, const uint64_t *words, size_t n_words, bool has_seqs)
 {
     struct put to = put_over(out, ENCODED_BYTES);
     struct encoded result = {0};
@@ -119,7 +119,8 @@ static struct encoded encode(uint8_t *out, const uint64_t *words, size_t n_words
     size_t at = 0;
     unsigned n;
     /* A stream's first events may have no seq; the coder starts from the first that has one. */
-    for (; at < n_words && (n = raw_event_get(words + at, n_words - at, &event)) != 0; at += n) {
+    for (; has_seqs && at < n_words && (n = raw_event_get(words + at, n_words - at, &event)) != 0;
+         at += n) {
         if (event.seq != 0) {
             result.first_seq = event.seq;
             break;
@@ -143,7 +144,7 @@ static int write_events(struct capture_state *state, struct capture_thread *thre
     if (state->encoded == NULL && (state->encoded = pages_alloc(ENCODED_BYTES)) == NULL)
         return -1;
     encoded = encode(state->encoded, thread->words + thread->written_words,
-                     n_words - thread->written_words);
+                     n_words - thread->written_words, state->several_threads);
     block = (struct block_header){
         .kind = BLOCK_EVENTS,
         .stream = thread->stream,

@@ -284,44 +284,9 @@ void record_get_line(struct get *payload, struct rec_line *rec)
 #define STORED_SAME_NODE 0x20
 #define STORED_SEQ 0x40
 
-static bool event_kind_is_known(uint8_t kind)
-{
-    return (kind >= EVENT_MALLOC && kind <= EVENT_UNFREE) || kind == EVENT_MARK;
-}
-
 static bool event_has_size(uint8_t kind)
 {
     return event_is_allocation(kind) || kind == EVENT_MUNMAP || kind == EVENT_MARK;
-}
-
-unsigned raw_event_get(const uint64_t *words, size_t n_words, struct event *event)
-{
-    unsigned n = 1;
-    unsigned flags;
-    if (n_words == 0)
-        return 0;
-    flags = words[0] & 0xff;
-    *event = (struct event){.kind = (uint8_t)(words[0] >> 8), .address = words[0] >> 16};
-    if (!event_kind_is_known(event->kind) || flags > (RAW_FLAG_SEQ | RAW_FLAG_SIZE64))
-        return 0;
-    if (event_is_allocation(event->kind)) {
-        if (n_words < 2)
-            return 0;
-        event->node = (uint32_t)(words[n] >> 32);
-        event->size = (uint32_t)words[n];
-        n++;
-    }
-    if (flags & RAW_FLAG_SIZE64) {
-        if (n_words <= n)
-            return 0;
-        event->size = words[n++];
-    }
-    if (flags & RAW_FLAG_SEQ) {
-        if (n_words <= n)
-            return 0;
-        event->seq = words[n++];
-    }
-    return n;
 }
 
 /* Blocks are nearly always 16-byte aligned: rotated, their differences are small numbers. */
@@ -335,26 +300,45 @@ static uint64_t rotate_left_4(uint64_t value)
     return value << 4 | value >> 60;
 }
 
+/* put_varint where the room is known to be there: the flush of a full buffer is on a hot path. */
+static uint8_t *varint_store(uint8_t *at, uint64_t value)
+{
+    while (value >= 0x80) {
+        *at++ = (uint8_t)(value | 0x80);
+        value >>= 7;
+    }
+    *at++ = (uint8_t)value;
+    return at;
+}
+
 void event_put(struct put *to, struct event_coder *coder, const struct event *event)
 {
+    uint8_t apart[EVENT_MAX_STORED_BYTES]; /* near the end of the range */
+    bool fits = !to->bad && (size_t)(to->end - to->p) >= sizeof apart;
+    uint8_t *start = fits ? to->p : apart;
+    uint8_t *at = start + 1;
     bool allocation = event_is_allocation(event->kind);
     bool same_node = allocation && event->node == coder->node;
     bool has_seq = event->seq != 0;
     uint64_t address = rotate_right_4(event->address);
-    put_u8(to, (uint8_t)(event->kind | (same_node ? STORED_SAME_NODE : 0) |
-                         (has_seq ? STORED_SEQ : 0)));
-    if (has_seq)
-        put_varint(to, event->seq - coder->seq);
-    put_varint(to, zigzag((int64_t)(address - coder->address)));
-    if (event_has_size(event->kind))
-        put_varint(to, event->size);
-    if (allocation && !same_node)
-        put_varint(to, zigzag((int64_t)event->node - (int64_t)coder->node));
-    coder->address = address;
-    if (has_seq)
+    start[0] =
+        (uint8_t)(event->kind | (same_node ? STORED_SAME_NODE : 0) | (has_seq ? STORED_SEQ : 0));
+    if (has_seq) {
+        at = varint_store(at, event->seq - coder->seq);
         coder->seq = event->seq;
-    if (allocation)
+    }
+    at = varint_store(at, zigzag((int64_t)(address - coder->address)));
+    coder->address = address;
+    if (event_has_size(event->kind))
+        at = varint_store(at, event->size);
+    if (allocation && !same_node) {
+        at = varint_store(at, zigzag((int64_t)event->node - (int64_t)coder->node));
         coder->node = event->node;
+    }
+    if (fits)
+        to->p = at;
+    else
+        put_bytes(to, apart, (size_t)(at - apart));
 }
 
 bool event_get(struct get *from, struct event_coder *coder, struct event *event)

@@ -209,6 +209,11 @@ static inline bool event_is_allocation(uint8_t kind)
            kind != EVENT_MUNMAP;
 }
 
+static inline bool event_kind_is_known(uint8_t kind)
+{
+    return (kind >= EVENT_MALLOC && kind <= EVENT_UNFREE) || kind == EVENT_MARK;
+}
+
 /*
  * One event. `seq` orders the events of different threads: 0 until the process has a second
  * thread, then from one shared counter that starts at 1. Within a stream the order is that of
@@ -253,7 +258,36 @@ static inline unsigned raw_event_put(uint64_t *words, const struct event *event)
 }
 
 /* Returns the words taken, 0 when fewer than a whole event is left or the kind is unknown. */
-NODISCARD unsigned raw_event_get(const uint64_t *words, size_t n_words, struct event *event);
+NODISCARD static inline unsigned raw_event_get(const uint64_t *words, size_t n_words,
+                                               struct event *event)
+{
+    unsigned n = 1;
+    unsigned flags;
+    if (n_words == 0)
+        return 0;
+    flags = words[0] & 0xff;
+    *event = (struct event){.kind = (uint8_t)(words[0] >> 8), .address = words[0] >> 16};
+    if (!event_kind_is_known(event->kind) || flags > (RAW_FLAG_SEQ | RAW_FLAG_SIZE64))
+        return 0;
+    if (event_is_allocation(event->kind)) {
+        if (n_words < 2)
+            return 0;
+        event->node = (uint32_t)(words[n] >> 32);
+        event->size = (uint32_t)words[n];
+        n++;
+    }
+    if (flags & RAW_FLAG_SIZE64) {
+        if (n_words <= n)
+            return 0;
+        event->size = words[n++];
+    }
+    if (flags & RAW_FLAG_SEQ) {
+        if (n_words <= n)
+            return 0;
+        event->seq = words[n++];
+    }
+    return n;
+}
 
 /*
  * Stored form, in an EVENTS block. All of it is relative to the event before it in the block, so
