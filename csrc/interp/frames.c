@@ -7,7 +7,7 @@
 #define NEW_FRAMES 8      /* calls since the last event that the short way follows */
 #define RETURNED_FRAMES 6 /* returns since the last event that it looks through */
 #define FIRST_ROOM 256
-#define CHAIN_ENTRY_BYTES (2 * sizeof(uintptr_t) + sizeof(uint32_t))
+#define CHAIN_ENTRY_BYTES (sizeof(struct chain_link) + sizeof(uint32_t))
 
 /* Top bits of a memory key: two frames at one instruction may still differ in these. */
 #define KEY_GENERATOR (1ull << 63)
@@ -116,12 +116,12 @@ static uint32_t intern_from(struct frame_reader *reader, struct frame_cache *cac
 {
     uint32_t node = from == 0 ? 0 : cache->nodes[from - 1];
     for (uint32_t i = from; i < cache->depth; i++) {
-        uintptr_t frame = cache->frames[i];
+        uintptr_t frame = cache->chain[i].frame;
         uintptr_t ip = frames_ip(reader, frame);
         uint8_t owner = owner_of(reader, frame);
-        cache->ips[i] = ip;
+        cache->chain[i].ip = ip;
         if (owner < reader->layout.owner_shim) {
-            uint64_t key = key_of(reader, ip, owner, i == 0 ? 0 : cache->frames[i - 1]);
+            uint64_t key = key_of(reader, ip, owner, i == 0 ? 0 : cache->chain[i - 1].frame);
             struct frame_memory *memory =
                 &cache->memory[hash_u64(key + node * 0x9e3779b97f4a7c15ull) % FRAME_MEMORY];
             if (unlikely(memory->key != key || memory->parent != node)) {
@@ -145,19 +145,16 @@ static int cache_grow(struct frame_cache *cache, uint32_t depth)
     struct frame_cache bigger;
     while (room < depth)
         room *= 2;
-    bigger.frames = pages_alloc(room * CHAIN_ENTRY_BYTES);
-    if (bigger.frames == NULL)
+    bigger.chain = pages_alloc(room * CHAIN_ENTRY_BYTES);
+    if (bigger.chain == NULL)
         return -1;
-    bigger.ips = bigger.frames + room;
-    bigger.nodes = (uint32_t *)(bigger.ips + room);
+    bigger.nodes = (uint32_t *)(bigger.chain + room);
     if (cache->room != 0) {
-        memcpy(bigger.frames, cache->frames, cache->depth * sizeof cache->frames[0]);
-        memcpy(bigger.ips, cache->ips, cache->depth * sizeof cache->ips[0]);
+        memcpy(bigger.chain, cache->chain, cache->depth * sizeof cache->chain[0]);
         memcpy(bigger.nodes, cache->nodes, cache->depth * sizeof cache->nodes[0]);
-        pages_free(cache->frames, cache->room * CHAIN_ENTRY_BYTES);
+        pages_free(cache->chain, cache->room * CHAIN_ENTRY_BYTES);
     }
-    cache->frames = bigger.frames;
-    cache->ips = bigger.ips;
+    cache->chain = bigger.chain;
     cache->nodes = bigger.nodes;
     cache->room = room;
     return 0;
@@ -170,19 +167,18 @@ static int cache_grow(struct frame_cache *cache, uint32_t depth)
 static bool verify_down(const struct frame_reader *reader, const struct frame_cache *cache,
                         uint32_t k, uint32_t *changed)
 {
-    const uintptr_t *frames = cache->frames;
-    const uintptr_t *ips = cache->ips;
     const size_t ip_at = reader->layout.frame_ip;
     const size_t previous_at = reader->layout.frame_previous;
-    uintptr_t frame = frames[k];
-    for (uint32_t i = k;; i--) {
-        uintptr_t below = i == 0 ? 0 : frames[i - 1];
-        if (unlikely(read_word(frame + ip_at) != ips[i]) && i < *changed)
-            *changed = i;
+    const struct chain_link *const root = cache->chain;
+    const struct chain_link *moved = root + *changed;
+    const struct chain_link *link = root + k;
+    uintptr_t frame = link->frame;
+    for (; link != root; link--) {
+        uintptr_t below = link[-1].frame;
+        if (unlikely(read_word(frame + ip_at) != link->ip))
+            moved = link < moved ? link : moved;
         if (unlikely(read_word(frame + previous_at) != below))
             return false;
-        if (i == 0)
-            return true;
         /*
          * The next address is the remembered one, which was just proven equal to the loaded one:
          * so the loads of different frames do not wait for each other. The compiler must not see
@@ -191,6 +187,10 @@ static bool verify_down(const struct frame_reader *reader, const struct frame_ca
         __asm__("" : "+r"(below));
         frame = below;
     }
+    if (read_word(frame + ip_at) != root->ip)
+        moved = root;
+    *changed = (uint32_t)(moved - root);
+    return read_word(frame + previous_at) == 0;
 }
 
 /* The short way: a few calls and returns since the last event. False: take the long one. */
@@ -202,7 +202,7 @@ static bool follow_short(struct frame_reader *reader, struct frame_cache *cache,
     uint32_t lowest = cache->depth > RETURNED_FRAMES ? cache->depth - RETURNED_FRAMES : 0;
     for (uintptr_t frame = top; frame != 0; frame = frames_below(reader, frame)) {
         uint32_t k = cache->depth;
-        while (k > lowest && cache->frames[k - 1] != frame)
+        while (k > lowest && cache->chain[k - 1].frame != frame)
             k--;
         if (k > lowest) {
             *changed = k;
@@ -211,7 +211,7 @@ static bool follow_short(struct frame_reader *reader, struct frame_cache *cache,
             if (k + n_fresh > cache->room && cache_grow(cache, k + n_fresh) != 0)
                 return false;
             for (uint32_t i = 0; i < n_fresh; i++)
-                cache->frames[k + i] = fresh[n_fresh - 1 - i];
+                cache->chain[k + i].frame = fresh[n_fresh - 1 - i];
             cache->depth = k + n_fresh;
             return true;
         }
@@ -238,9 +238,9 @@ static bool follow_long(struct frame_reader *reader, struct frame_cache *cache, 
     *changed = depth;
     for (uintptr_t frame = top; frame != 0; frame = frames_below(reader, frame)) {
         i--;
-        if (i >= cache->depth || cache->frames[i] != frame ||
-            cache->ips[i] != frames_ip(reader, frame)) {
-            cache->frames[i] = frame;
+        if (i >= cache->depth || cache->chain[i].frame != frame ||
+            cache->chain[i].ip != frames_ip(reader, frame)) {
+            cache->chain[i].frame = frame;
             *changed = i;
         }
     }
@@ -275,7 +275,7 @@ uint32_t frames_current(struct frame_reader *reader, struct frame_cache *cache)
 void frames_release(struct frame_cache *cache)
 {
     if (cache->room != 0)
-        pages_free(cache->frames, cache->room * CHAIN_ENTRY_BYTES);
+        pages_free(cache->chain, cache->room * CHAIN_ENTRY_BYTES);
     memset(cache, 0, sizeof *cache);
 }
 

@@ -38,10 +38,14 @@ struct frame_memory {
     uint32_t node;
 };
 
+struct chain_link {
+    uintptr_t frame;
+    uintptr_t ip; /* where it stood */
+};
+
 /* The chain of one thread as it was at its last event, root first. All zero = empty. */
 struct frame_cache {
-    uintptr_t *frames; /* owned: pages, with ips and nodes behind it */
-    uintptr_t *ips;
+    struct chain_link *chain; /* owned: pages, with nodes behind it */
     uint32_t *nodes;
     uint32_t depth;
     uint32_t room;
