@@ -7,12 +7,12 @@
 #include <dlfcn.h>
 #include <errno.h>
 
-bool capture_is_on(void)
+bool proftrace_capture_is_on(void)
 {
     return __atomic_load_n(&capture_on, __ATOMIC_RELAXED) != 0;
 }
 
-bool capture_is_preloaded(void)
+bool proftrace_capture_is_preloaded(void)
 {
     Dl_info ours, theirs;
     void *malloc_in_use = dlsym(RTLD_DEFAULT, "malloc");
@@ -20,7 +20,7 @@ bool capture_is_preloaded(void)
            dladdr(&capture_on, &ours) != 0 && ours.dli_fbase == theirs.dli_fbase;
 }
 
-void capture_mark(enum mark_kind kind, uint64_t value)
+void proftrace_capture_mark(enum mark_kind kind, uint64_t value)
 {
     if (!guard_enter())
         return;
@@ -28,24 +28,24 @@ void capture_mark(enum mark_kind kind, uint64_t value)
     guard_leave();
 }
 
-void capture_name_thread(const char *name)
+void proftrace_capture_name_thread(const char *name)
 {
     int saved = errno;
     if (!guard_enter())
         return;
     state_lock();
-    if (capture_is_on() && recorder_attach_locked() == 0)
+    if (proftrace_capture_is_on() && recorder_attach_locked() == 0)
         thread_set_name_locked(&capture, thread_self, name);
     state_unlock();
     guard_leave();
     errno = saved;
 }
 
-void capture_code_died(const void *code)
+void proftrace_capture_code_died(const void *code)
 {
     uintptr_t before = guard_hold();
     frames_code_died(&capture.reader);
-    if (capture_is_on()) {
+    if (proftrace_capture_is_on()) {
         state_lock();
         dictionary_code_died(&capture.dict, (uintptr_t)code);
         state_unlock();
@@ -53,13 +53,13 @@ void capture_code_died(const void *code)
     guard_restore(before);
 }
 
-int capture_flush(void)
+int proftrace_capture_flush(void)
 {
     int failed = -1;
     if (!guard_enter())
         return -1;
     state_lock();
-    if (capture_is_on()) {
+    if (proftrace_capture_is_on()) {
         failed = state_flush_all_locked();
         if (failed)
             state_give_up_locked();
@@ -69,7 +69,7 @@ int capture_flush(void)
     return failed;
 }
 
-int capture_check_thread(struct capture_check *check)
+int proftrace_capture_check_thread(struct capture_check *check)
 {
     struct capture_thread *thread;
     if (!guard_enter())

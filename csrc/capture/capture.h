@@ -1,7 +1,9 @@
 /*
  * capture.h - recording, as the rest of the program sees it: start, stop, marks.
  *
- * All functions may be called from any thread. Nothing here calls malloc or Python.
+ * All functions may be called from any thread. Nothing here calls malloc or Python. The names carry
+ * the project's, since the library is loaded in front of all others: a program's own function of
+ * the same name would be bound to ours.
  */
 #ifndef PROFTRACE_CAPTURE_CAPTURE_H
 #define PROFTRACE_CAPTURE_CAPTURE_H
@@ -38,26 +40,27 @@ struct capture_options {
  * the file is there, or what the system said. *no_stacks becomes the reason why there are no
  * Python stacks, or NULL.
  */
-EXPORT NODISCARD int capture_start(const struct capture_options *options, const char **no_stacks);
+EXPORT NODISCARD int proftrace_capture_start(const struct capture_options *options,
+                                             const char **no_stacks);
 
 /* Writes what is recorded, ends and closes the file. Does nothing when recording is not on. */
-EXPORT void capture_stop(void);
+EXPORT void proftrace_capture_stop(void);
 
-EXPORT bool capture_is_on(void);
+EXPORT bool proftrace_capture_is_on(void);
 /* Tells whether the program's malloc is ours: whether the library was preloaded. */
-EXPORT bool capture_is_preloaded(void);
+EXPORT bool proftrace_capture_is_preloaded(void);
 
 /* A MARK event of the calling thread. */
-EXPORT void capture_mark(enum mark_kind kind, uint64_t value);
+EXPORT void proftrace_capture_mark(enum mark_kind kind, uint64_t value);
 
 /* Names the calling thread in the capture. */
-EXPORT void capture_name_thread(const char *name);
+EXPORT void proftrace_capture_name_thread(const char *name);
 
 /* To be called when a code object dies, before its memory is used again. */
-EXPORT void capture_code_died(const void *code);
+EXPORT void proftrace_capture_code_died(const void *code);
 
 /* Everything recorded by now goes to the log; 0, or -1 when recording is not on or failed. */
-EXPORT int capture_flush(void);
+EXPORT int proftrace_capture_flush(void);
 
 struct capture_check {
     uint64_t n_events; /* recorded by the calling thread, in its slot or written */
@@ -66,6 +69,6 @@ struct capture_check {
 };
 
 /* Checks the calling thread's stack, for tests and --verify-stacks. -1: recording is not on. */
-EXPORT int capture_check_thread(struct capture_check *check);
+EXPORT int proftrace_capture_check_thread(struct capture_check *check);
 
 #endif

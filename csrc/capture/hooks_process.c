@@ -35,14 +35,14 @@ static bool can_succeed(const char *path)
 }
 
 /* Runs the call with the log ended; it comes back only if the call fails. */
-#define AROUND_EXEC(may_succeed_, call_)                                 \
-    do {                                                                 \
-        int result_;                                                     \
-        if (!capture_is_on() || !(may_succeed_) || !state_before_exec()) \
-            return call_;                                                \
-        result_ = call_;                                                 \
-        state_exec_failed();                                             \
-        return result_;                                                  \
+#define AROUND_EXEC(may_succeed_, call_)                                           \
+    do {                                                                           \
+        int result_;                                                               \
+        if (!proftrace_capture_is_on() || !(may_succeed_) || !state_before_exec()) \
+            return call_;                                                          \
+        result_ = call_;                                                           \
+        state_exec_failed();                                                       \
+        return result_;                                                            \
     } while (0)
 
 EXPORT int execve(const char *path, char *const *argv, char *const *envp)

@@ -172,7 +172,7 @@ static int start_thread_locked(const char *own_folder)
     return 0;
 }
 
-int capture_start(const struct capture_options *options, const char **no_stacks)
+int proftrace_capture_start(const struct capture_options *options, const char **no_stacks)
 {
     uintptr_t before = guard_hold();
     int failed = -1;
@@ -268,7 +268,7 @@ void state_finish(void)
     errno = saved;
 }
 
-void capture_stop(void)
+void proftrace_capture_stop(void)
 {
     state_finish();
 }

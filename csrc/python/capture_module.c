@@ -44,7 +44,7 @@ static int find_binding(struct interp_binding *binding)
 static int code_event(PyCodeEvent event, PyCodeObject *code)
 {
     if (event == PY_CODE_EVENT_DESTROY)
-        capture_code_died(code);
+        proftrace_capture_code_died(code);
     return 0;
 }
 
@@ -115,7 +115,7 @@ static PyObject *start(PyObject *module, PyObject *args, PyObject *kwargs)
     options.quiet = quiet;
     options.own_folder = folder == NULL ? NULL : PyBytes_AS_STRING(folder);
     options.binding = find_binding(&binding) == 0 ? &binding : NULL;
-    if (capture_start(&options, &no_stacks) != 0)
+    if (proftrace_capture_start(&options, &no_stacks) != 0)
         result = start_failed(options.path);
     else if (no_stacks != NULL)
         result = PyUnicode_FromString(no_stacks);
@@ -133,7 +133,7 @@ static PyObject *stop(PyObject *module, PyObject *unused)
 {
     (void)module;
     (void)unused;
-    capture_stop();
+    proftrace_capture_stop();
     Py_RETURN_NONE;
 }
 
@@ -141,7 +141,7 @@ static PyObject *mark_end_of_script(PyObject *module, PyObject *unused)
 {
     (void)module;
     (void)unused;
-    capture_mark(MARK_END_OF_SCRIPT, 0);
+    proftrace_capture_mark(MARK_END_OF_SCRIPT, 0);
     Py_RETURN_NONE;
 }
 
@@ -149,14 +149,14 @@ static PyObject *is_on(PyObject *module, PyObject *unused)
 {
     (void)module;
     (void)unused;
-    return PyBool_FromLong(capture_is_on());
+    return PyBool_FromLong(proftrace_capture_is_on());
 }
 
 static PyObject *is_preloaded(PyObject *module, PyObject *unused)
 {
     (void)module;
     (void)unused;
-    return PyBool_FromLong(capture_is_preloaded());
+    return PyBool_FromLong(proftrace_capture_is_preloaded());
 }
 
 static PyObject *name_thread(PyObject *module, PyObject *name)
@@ -165,7 +165,7 @@ static PyObject *name_thread(PyObject *module, PyObject *name)
     (void)module;
     if (text == NULL)
         return NULL;
-    capture_name_thread(text);
+    proftrace_capture_name_thread(text);
     Py_RETURN_NONE;
 }
 
@@ -174,7 +174,7 @@ static PyObject *library_path(PyObject *module, PyObject *unused)
     Dl_info info;
     (void)module;
     (void)unused;
-    if (dladdr((void *)capture_start, &info) == 0 || info.dli_fname == NULL) {
+    if (dladdr((void *)proftrace_capture_start, &info) == 0 || info.dli_fname == NULL) {
         PyErr_SetString(PyExc_RuntimeError, "the capture library cannot be found");
         return NULL;
     }
@@ -185,7 +185,7 @@ static PyObject *flush(PyObject *module, PyObject *unused)
 {
     (void)module;
     (void)unused;
-    return PyBool_FromLong(capture_flush() == 0);
+    return PyBool_FromLong(proftrace_capture_flush() == 0);
 }
 
 static PyObject *verify_stacks(PyObject *module, PyObject *unused)
@@ -193,7 +193,7 @@ static PyObject *verify_stacks(PyObject *module, PyObject *unused)
     struct capture_check check;
     (void)module;
     (void)unused;
-    if (capture_check_thread(&check) != 0) {
+    if (proftrace_capture_check_thread(&check) != 0) {
         PyErr_SetString(PyExc_RuntimeError, "allocations are not being recorded");
         return NULL;
     }

@@ -78,7 +78,7 @@ void start_capture(const char *path)
 {
     struct capture_options options = {.path = path, .replace = true, .quiet = true};
     const char *no_stacks;
-    CHECK(capture_start(&options, &no_stacks) == 0);
+    CHECK(proftrace_capture_start(&options, &no_stacks) == 0);
 }
 
 static char folder[] = "/tmp/proftrace-test-XXXXXX";

@@ -22,7 +22,7 @@ static void *keep(void *block)
 
 static void finish(struct captured *captured, const char *path)
 {
-    capture_stop();
+    proftrace_capture_stop();
     captured_read(captured, path);
     CHECK_EQ(captured->log.ending, LOG_ENDED);
     CHECK_EQ(captured->log.end.reason, END_CLEAN);
@@ -179,7 +179,7 @@ static void errno_is_that_of_the_real_call(void)
     for (int i = 0; i < 30000; i++) /* more than a slot: it is written in between */
         free(keep(malloc(16)));
     CHECK_EQ(errno, 77);
-    capture_stop();
+    proftrace_capture_stop();
 }
 
 static void nothing_is_recorded_outside_of_a_capture(void)
@@ -187,14 +187,14 @@ static void nothing_is_recorded_outside_of_a_capture(void)
     const char *path = test_path("outside");
     struct captured captured;
     free(keep(malloc(4321)));
-    CHECK(!capture_is_on());
+    CHECK(!proftrace_capture_is_on());
     start_capture(path);
-    CHECK(capture_is_on() && capture_is_preloaded());
-    capture_mark(MARK_END_OF_SCRIPT, 0);
+    CHECK(proftrace_capture_is_on() && proftrace_capture_is_preloaded());
+    proftrace_capture_mark(MARK_END_OF_SCRIPT, 0);
     finish(&captured, path);
     free(keep(malloc(4321)));
-    capture_mark(MARK_END_OF_SCRIPT, 0);
-    CHECK(capture_flush() == -1);
+    proftrace_capture_mark(MARK_END_OF_SCRIPT, 0);
+    CHECK(proftrace_capture_flush() == -1);
     CHECK_EQ(captured.n, 1);
     CHECK_EQ(captured.events[0].event.kind, EVENT_MARK);
     CHECK_EQ(captured.events[0].event.address, MARK_END_OF_SCRIPT);
@@ -207,21 +207,21 @@ static void starting_twice_or_over_a_file_is_refused(void)
     struct capture_options options = {.path = path, .quiet = true};
     struct captured captured;
     const char *no_stacks;
-    CHECK(capture_start(&options, &no_stacks) == 0);
+    CHECK(proftrace_capture_start(&options, &no_stacks) == 0);
     CHECK(no_stacks != NULL); /* there is no interpreter here */
-    CHECK(capture_start(&options, &no_stacks) == -1 && errno == EALREADY);
+    CHECK(proftrace_capture_start(&options, &no_stacks) == -1 && errno == EALREADY);
     finish(&captured, path);
     CHECK(captured.log.header.options & OPTION_NO_PYTHON_STACKS);
     captured_release(&captured);
-    capture_stop(); /* for the second time: nothing */
-    CHECK(capture_start(&options, &no_stacks) == -1 && errno == EEXIST);
+    proftrace_capture_stop(); /* for the second time: nothing */
+    CHECK(proftrace_capture_start(&options, &no_stacks) == -1 && errno == EEXIST);
     options.path = test_path("no-such-folder/file");
-    CHECK(capture_start(&options, &no_stacks) == -1 && errno == ENOENT);
+    CHECK(proftrace_capture_start(&options, &no_stacks) == -1 && errno == ENOENT);
     options.path = "/dev/null";
     options.replace = true; /* only regular files are replaced */
-    CHECK(capture_start(&options, &no_stacks) == -1);
+    CHECK(proftrace_capture_start(&options, &no_stacks) == -1);
     CHECK(access("/dev/null", W_OK) == 0);
-    CHECK(!capture_is_on());
+    CHECK(!proftrace_capture_is_on());
 }
 
 static void what_the_caller_says_is_in_the_log(void)
@@ -232,7 +232,7 @@ static void what_the_caller_says_is_in_the_log(void)
         .path = path, .replace = true, .quiet = true, .metas = metas, .n_metas = 2};
     struct captured captured;
     const char *no_stacks;
-    CHECK(capture_start(&options, &no_stacks) == 0);
+    CHECK(proftrace_capture_start(&options, &no_stacks) == 0);
     CHECK(access(test_path("meta.ring"), F_OK) == 0);
     finish(&captured, path);
     CHECK(access(test_path("meta.ring"), F_OK) == -1);

@@ -46,8 +46,8 @@ static void fork_child(bool by_exit)
     if (pid == 0) {
         for (int i = 0; i < 9000; i++) /* more than a slot */
             free((allocate(777), kept));
-        CHECK(!capture_is_on());
-        capture_mark(MARK_USER, 1);
+        CHECK(!proftrace_capture_is_on());
+        proftrace_capture_mark(MARK_USER, 1);
         if (by_exit)
             exit(3);
         _exit(3);
@@ -84,7 +84,7 @@ static void start_in_child(const char *path)
     start_capture(path);
     if (fork() == 0) {
         options.path = test_path("by-child");
-        CHECK(capture_start(&options, &no_stacks) == -1 && errno == ECHILD);
+        CHECK(proftrace_capture_start(&options, &no_stacks) == -1 && errno == ECHILD);
         exit(0);
     }
     wait(NULL);
@@ -246,7 +246,7 @@ static void write_too_much(const char *path)
         if (i % 3 != 0)
             free(kept);
     }
-    CHECK(!capture_is_on());
+    CHECK(!proftrace_capture_is_on());
     exit(9); /* not killed by SIGXFSZ */
 }
 
@@ -288,9 +288,9 @@ static void close_everything(const char *path)
         if (open(name, O_RDWR | O_CREAT, 0600) < 0)
             break; /* the limit on descriptors */
     }
-    CHECK(capture_flush() == 0);
+    CHECK(proftrace_capture_flush() == 0);
     allocate(6002);
-    capture_stop();
+    proftrace_capture_stop();
     CHECK(stat(name, &own) == 0 && own.st_size == 0);
 }
 
@@ -312,7 +312,7 @@ static void remove_log(const char *path)
     start_capture(path);
     allocate(6003);
     CHECK(unlink(path) == 0);
-    capture_stop();
+    proftrace_capture_stop();
     exit(8);
 }
 

@@ -65,7 +65,7 @@ static void blocks_handed_between_threads_are_not_lost(void)
     mallopt(M_ARENA_MAX, 1); /* one arena: a freed address is at once another thread's */
     start_capture(path);
     run_threads(hand_over, THREADS);
-    capture_stop();
+    proftrace_capture_stop();
     CHECK_EQ(n_handed, BLOCKS);
     captured_read(&captured, path);
     CHECK_EQ(captured.log.end.n_lost, 0);
@@ -135,7 +135,7 @@ static void a_finished_thread_leaves_nothing_behind(void)
     CHECK(after - before < 2000); /* less than 1 KiB a thread */
     CHECK(stat(test_path("short.ring"), &ring) == 0);
     CHECK(ring.st_size < 2 << 20);
-    capture_stop();
+    proftrace_capture_stop();
     captured_read(&captured, path);
     CHECK_EQ(captured_count(&captured, EVENT_MALLOC, 70001), 2000 + THREADS);
     for (size_t i = 0; i < captured.n; i++) {
@@ -172,7 +172,7 @@ static void many_threads_at_once_have_slots_of_their_own(void)
         CHECK(pthread_create(&threads[i], &attributes, wait_for_all, NULL) == 0);
     for (int i = 0; i < MANY; i++)
         pthread_join(threads[i], NULL);
-    capture_stop();
+    proftrace_capture_stop();
     captured_read(&captured, path);
     CHECK_EQ(captured_count(&captured, EVENT_MALLOC, 70002), MANY);
     CHECK(!(captured.log.header.options & OPTION_NO_RING));
@@ -194,7 +194,7 @@ static void a_thread_has_the_name_it_was_given(void)
     bool found = false, main_found = false;
     start_capture(path);
     run_threads(named, 1);
-    capture_stop();
+    proftrace_capture_stop();
     captured_read(&captured, path);
     dict = &captured.log.dict;
     for (size_t i = 0; i < dict->threads.n; i++) {
