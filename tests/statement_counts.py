@@ -87,7 +87,7 @@ def _counted(node: ast.stmt) -> list[ast.stmt]:
     if isinstance(node, ast.If):
         node.test = _counted_test(line, node.test)
         return [node]
-    if isinstance(node, ast.While) and not isinstance(node.test, ast.Constant):
+    if isinstance(node, ast.While):
         node.test = _counted_test(line, node.test)
         return [node]
     if isinstance(node, ast.For):

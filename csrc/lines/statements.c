@@ -152,6 +152,19 @@ static bool is_location(const struct analysis *a, uint32_t at)
 }
 
 /*
+ * Whether this is the way back of a `while True`: there is no test to go back to, so the jump has
+ * the line of the header, and leads to the body behind it.
+ */
+static bool repeats_header(const struct analysis *a, uint32_t at)
+{
+    const struct instr *instrs = a->code->instrs;
+    uint32_t target = instrs[at].target;
+    return instrs[at].closes_loop && instrs[at].flow == FLOW_JUMP && target > 0 &&
+           falls_through(&instrs[target - 1]) && line_of(a, target - 1) == line_of(a, at) &&
+           line_of(a, target) != line_of(a, at);
+}
+
+/*
  * Whether an arrival here is an iteration of a loop. It is told by the instruction that fetches the
  * next item, or by the one behind it when only that is on the line of the loop (the compiler of
  * 3.12 puts the first on the line of the bracket of a comprehension).
@@ -159,6 +172,8 @@ static bool is_location(const struct analysis *a, uint32_t at)
 static bool is_iteration(const struct analysis *a, uint32_t at)
 {
     const struct instr *instrs = a->code->instrs;
+    if (repeats_header(a, at))
+        return true;
     if (instrs[at].iterates)
         return at + 1 < a->code->n_instrs && instrs[at + 1].line == instrs[at].line;
     if (at > 0 && instrs[at - 1].iterates)
