@@ -213,6 +213,19 @@ int account_resynchronise(struct lines_thread *thread, const void *key, uint64_t
     return 0;
 }
 
+bool account_is_empty(void)
+{
+    for (const struct lines_thread *thread = __atomic_load_n(&lines_threads, __ATOMIC_ACQUIRE);
+         thread != NULL; thread = thread->next) {
+        uint32_t n_tables = __atomic_load_n(&thread->n_tables, __ATOMIC_ACQUIRE);
+        struct code_table *const *tables = __atomic_load_n(&thread->tables, __ATOMIC_ACQUIRE);
+        for (uint32_t id = 1; id < n_tables; id++)
+            if (__atomic_load_n(&tables[id], __ATOMIC_ACQUIRE) != NULL)
+                return false;
+    }
+    return true;
+}
+
 /* ---- the result --------------------------------------------------------------------------- */
 
 static size_t totals_bytes(uint32_t n_codes)

@@ -19,6 +19,8 @@
 
 #include "lines/registry.h"
 
+#include <stdbool.h>
+
 struct line_cell {
     uint64_t deliveries; /* LINE events */
     uint64_t returns;    /* those that only came back to a line in progress */
@@ -184,6 +186,9 @@ static inline void account_came_back(struct lines_thread *thread, struct line_ce
 
 /* A forked child has one thread and counts for itself. */
 void account_after_fork(void);
+
+/* Whether no registered code object has run so far. Takes no lock. */
+bool account_is_empty(void);
 
 /* Totals of a code object over all threads, what is running included up to now. */
 struct line_total {

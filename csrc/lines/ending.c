@@ -2,6 +2,7 @@
 #include "lines/ending.h"
 
 #include "format/record.h" /* enum end_reason */
+#include "lines/account.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -131,12 +132,27 @@ static bool run_report(void)
     return exec_error == 0;
 }
 
+/* The report says it in the same words when it shows such a result (cli/lprof.py). */
+static void say_if_nothing_was_recorded(void)
+{
+    if (__atomic_load_n(&lines_registry.n_codes, __ATOMIC_ACQUIRE) == 0)
+        say("nothing was recorded: no function was decorated; put @profile above the functions to "
+            "profile (a builtin under lprof, or `from proftrace import profile`)",
+            "", NULL);
+    else if (account_is_empty())
+        say("nothing was recorded: the functions decorated with @profile were never called in "
+            "this run",
+            "", NULL);
+}
+
 static void report_now(void)
 {
     if (ending.report != NULL && run_report())
         return;
-    if (!ending.quiet || ending.report != NULL)
-        say("wrote ", ending.result.path, NULL);
+    if (ending.quiet && ending.report == NULL)
+        return;
+    say("wrote ", ending.result.path, NULL);
+    say_if_nothing_was_recorded();
 }
 
 void ending_report(void)

@@ -124,6 +124,10 @@ def test_nothing_recorded_is_explained(folder: Path, program: str, hint: str) ->
     (line,) = run.stderr.splitlines()
     assert line.startswith("lprof: nothing was recorded: ")
     assert hint in line
+    # Without -v the target's process says it, in the same words.
+    run = lprof(["s.py"], folder)
+    assert (run.status, run.stdout) == (0, "1\n")
+    assert run.stderr.splitlines()[1:] == [line]
 
 
 def test_a_terminal_gets_the_table_for_terminals(folder: Path) -> None:
