@@ -22,7 +22,7 @@ def count_statements(source: str, file: str) -> Counter[int]:
     tree = ast.parse(source, file)
     for node in ast.walk(tree):
         if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)) and _is_profiled(node):
-            node.body = _counted_body(node.body)
+            node.body = _counted_body(node.body, node.lineno)
     ast.fix_missing_locations(tree)
     hits: Counter[int] = Counter()
     exec(compile(tree, file, "exec"), _namespace(hits))
@@ -70,8 +70,22 @@ def _counted_test(line: int, test: ast.expr) -> ast.expr:
     return ast.BoolOp(ast.And(), [_call(HIT, ast.Constant(line)), test])
 
 
-def _counted_body(statements: list[ast.stmt]) -> list[ast.stmt]:
-    return [new for old in statements for new in _counted(old)]
+def _counted_body(statements: list[ast.stmt], line_before: int) -> list[ast.stmt]:
+    """Count each statement that is the first on its line."""
+    result = []
+    for node in statements:
+        result += _counted(node) if node.lineno != line_before else [node]
+        line_before = node.end_lineno or node.lineno
+    return result
+
+
+def _has_no_code(node: ast.stmt) -> bool:
+    """Docstrings and declarations do nothing; neither does `if (` when its test is below."""
+    if isinstance(node, (ast.If, ast.While)):
+        return node.test.lineno != node.lineno
+    if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant):
+        return isinstance(node.value.value, str)
+    return isinstance(node, (ast.Global, ast.Nonlocal))
 
 
 def _counted(node: ast.stmt) -> list[ast.stmt]:
@@ -79,11 +93,11 @@ def _counted(node: ast.stmt) -> list[ast.stmt]:
     line = node.lineno
     if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
         return [*(_hit(name.lineno) for name in node.decorator_list), _hit(line), node]
-    if isinstance(node, (ast.Global, ast.Nonlocal)):
-        return [node]
     for field in ("body", "orelse", "finalbody"):
         if isinstance(getattr(node, field, None), list):
-            setattr(node, field, _counted_body(getattr(node, field)))
+            setattr(node, field, _counted_body(getattr(node, field), line))
+    if _has_no_code(node):
+        return [node]
     if isinstance(node, ast.If):
         node.test = _counted_test(line, node.test)
         return [node]
@@ -101,7 +115,7 @@ def _counted(node: ast.stmt) -> list[ast.stmt]:
 
 
 def _count_handler(handler: ast.ExceptHandler) -> None:
-    handler.body = _counted_body(handler.body)
+    handler.body = _counted_body(handler.body, handler.lineno)
     if handler.type is None:
         handler.body.insert(0, _hit(handler.lineno))
     else:

@@ -3,7 +3,7 @@
 
 #include <stdlib.h>
 
-#define UNREACHED INT32_MIN
+#define UNREACHED (INT32_MIN / 2) /* adding an effect to it must not overflow */
 /* Bounds the work on generated code of absurd size; what is left counts like a LINE event. */
 #define STEPS_PER_INSTR 400
 
@@ -321,7 +321,7 @@ static bool ends_its_line(struct analysis *a, uint32_t start)
 static void analyse_line(struct analysis *a, const uint32_t *line, uint32_t n)
 {
     uint32_t n_locations = 0, n_skipped = 0;
-    int32_t deepest_done = INT32_MIN;
+    int32_t deepest_done = UNREACHED;
     for (uint32_t i = 0; i < n; i++)
         n_locations += is_location(a, line[i]);
     if (n_locations < 2)
@@ -341,8 +341,7 @@ static void analyse_line(struct analysis *a, const uint32_t *line, uint32_t n)
         const struct instr *instr = &a->code->instrs[line[i]];
         if (a->steps_left >= 0 && is_location(a, line[i]) && !a->skips[line[i]] &&
             !is_iteration(a, line[i])) {
-            bool takes = instr->flow == FLOW_END || instr->effect_next < 0;
-            if (takes && completes_its_line(a, line[i]))
+            if (instr->takes && completes_its_line(a, line[i]))
                 a->skips[line[i]] = 1;
             else if ((instr->flow == FLOW_END || instr->flow == FLOW_JUMP) &&
                      ends_its_line(a, line[i]))

@@ -34,6 +34,7 @@ struct instr {
     int32_t effect_next; /* change of the stack depth when it does not jump */
     int32_t effect_jump;
     uint8_t flow;     /* enum instr_flow */
+    bool takes;       /* works on a value that was on the stack before */
     bool iterates;    /* FOR_ITER */
     bool closes_loop; /* the way back of a loop, not the waiting loop of an await */
 };

@@ -12,6 +12,7 @@ struct opcode_facts {
     uint8_t flow;   /* enum instr_flow */
     bool is_prefix; /* EXTENDED_ARG */
     bool jumps_back;
+    bool takes; /* although the stack gets no smaller */
     bool iterates;
     bool closes_loop;
 };
@@ -44,6 +45,8 @@ static void classify(struct opcode_facts *facts, const char *name, bool jumps)
     facts->jumps_back =
         name_starts(name, "JUMP_BACKWARD") || (jumps && strcmp(name, "END_ASYNC_FOR") == 0);
     facts->closes_loop = strcmp(name, "JUMP_BACKWARD") == 0;
+    facts->takes = strcmp(name, "COPY") == 0 || strcmp(name, "SWAP") == 0 ||
+                   strcmp(name, "TO_BOOL") == 0 || name_starts(name, "UNARY_");
     if (jumps)
         facts->flow = name_starts(name, "JUMP_") ? FLOW_JUMP : FLOW_BRANCH;
     else if (name_starts(name, "RETURN_VALUE") || name_starts(name, "RETURN_CONST") ||
@@ -194,6 +197,8 @@ static void read_instrs(struct reading *reading)
             .effect_next = stack_effect(opcode, argument, 0),
             .effect_jump = stack_effect(opcode, argument, 1),
             .flow = facts->flow,
+            .takes =
+                facts->takes || facts->flow == FLOW_END || stack_effect(opcode, argument, 0) < 0,
             .iterates = facts->iterates,
             .closes_loop = facts->closes_loop,
         };

@@ -45,6 +45,13 @@ def conditional(n):
          y)
     w = (x and y and
          n)
+    v = (n is None or
+         n == 50 or
+         n > 60 or
+         w)
+    v = (v is not None and
+         v != 7
+         and n > 2)
     if (x and
             y):
         z += 1
@@ -52,6 +59,10 @@ def conditional(n):
         z += 2
     else:
         z += 3
+    if v and w:
+        return (n != 0 and
+                n != 1 and
+                n != 2)
     return (x + y
             if z else
             w)

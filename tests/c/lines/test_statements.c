@@ -5,13 +5,15 @@
 #include <string.h>
 
 /* Instructions in the words of the analysis: {line, flow, effect, effect when jumping, target}. */
-#define NEXT(line_, effect_) {.line = line_, .effect_next = effect_, .flow = FLOW_NEXT}
+#define NEXT(line_, effect_) \
+    {.line = line_, .effect_next = effect_, .flow = FLOW_NEXT, .takes = (effect_) < 0}
 #define BRANCH(line_, effect_, jump_, target_) \
     {.line = line_,                            \
      .effect_next = effect_,                   \
      .effect_jump = jump_,                     \
      .target = target_,                        \
-     .flow = FLOW_BRANCH}
+     .flow = FLOW_BRANCH,                      \
+     .takes = (effect_) < 0}
 #define JUMP(line_, target_) {.line = line_, .target = target_, .flow = FLOW_JUMP}
 #define LOOP_END(line_, target_) \
     {.line = line_, .target = target_, .flow = FLOW_JUMP, .closes_loop = true}
@@ -22,7 +24,7 @@
      .target = target_,          \
      .flow = FLOW_BRANCH,        \
      .iterates = true}
-#define END(line_) {.line = line_, .effect_next = -1, .flow = FLOW_END}
+#define END(line_) {.line = line_, .effect_next = -1, .flow = FLOW_END, .takes = true}
 
 /* Returns the instructions whose event does not count, as a bit set. */
 static unsigned skipped(struct instr *instrs, uint32_t n, const struct instr_guard *guards,
@@ -137,6 +139,26 @@ static void both_arms_of_a_conditional_expression_store_once(void)
     CHECK_EQ(SKIPPED(conditional), 1u << 5);
 }
 
+static void the_third_operand_comes_back_for_the_store_and_the_second_test(void)
+{
+    struct instr operands[] = {
+        NEXT(1, 1), /* x = (a (line 1) */
+        NEXT(1, 1), /* copied for the test */
+        BRANCH(1, -1, -1, 10),
+        NEXT(1, -1),
+        NEXT(2, 1),                                   /* or b (2) */
+        {.line = 1, .effect_next = 1, .takes = true}, /* copied: back on line 1 */
+        BRANCH(1, -1, -1, 10),
+        NEXT(1, -1),
+        NEXT(3, 1), /* or c) (3) */
+        NEXT(3, 0),
+        NEXT(1, -1), /* the store */
+        NEXT(4, 1),
+        END(4),
+    };
+    CHECK_EQ(SKIPPED(operands), 1u << 5 | 1u << 10);
+}
+
 static void a_store_without_a_beginning_counts(void)
 {
     struct instr conditional[] = {
@@ -169,6 +191,7 @@ int main(void)
     a_with_block_does_not_count_its_end();
     a_handler_that_cuts_the_value_off_begins_anew();
     both_arms_of_a_conditional_expression_store_once();
+    the_third_operand_comes_back_for_the_store_and_the_second_test();
     a_store_without_a_beginning_counts();
     a_return_does_not_count_again_after_cleaning_up();
     return 0;
