@@ -163,3 +163,25 @@ def test_the_interpreters_options_reach_the_program(folder: Path) -> None:
     code = "import sys; print(sys.flags.optimize, sys.flags.bytes_warning, __debug__)"
     run = plain(["-OO", "-b", "-m", "proftrace.cli.lprof", "-q", "-c", code], folder)
     assert (run.status, run.stdout) == (0, "2 1 False\n")
+
+
+def test_the_total_of_recursion_is_the_time_of_the_outermost_call(folder: Path) -> None:
+    (folder / "s.py").write_text(
+        "import time\n"
+        "@profile\n"
+        "def down(n):\n"
+        "    if n:\n"
+        "        time.sleep(0.01)\n"
+        "        down(n - 1)\n"
+        "start = time.perf_counter()\n"
+        "down(8)\n"
+        "print(time.perf_counter() - start)\n"
+    )
+    run = lprof(["-v", "-q", "s.py"], folder)
+    (total,) = re.findall(r"Total time: (\S+) s", run.stdout)
+    shares = [
+        float(share) for share in re.findall(r"^ +\d+ +\d+ +\S+ +\S+ +(\S+)", run.stdout, re.M)
+    ]
+    assert 0.08 <= float(total) <= float(run.stdout.split()[0])
+    assert len(shares) == 3
+    assert max(shares) <= 100

@@ -36,21 +36,28 @@ class LineValues:
 class FunctionLines:
     """One section of the table.
 
-    `source` is the function's text, one item a line from `first_line` on and without line ends;
-    None if it is not known. `lines` has the lines that ran, by number, ascending.
+    `inclusive` is the time in the function, callees included, in nanoseconds; of calls within
+    calls of the same function only the outermost counts. `source` is the function's text, one item
+    a line from `first_line` on and without line ends; None if it is not known. `lines` has the
+    lines that ran, by number, ascending.
     """
 
     file: str
     name: str
     first_line: int
     calls: int
+    inclusive: int
     source: Sequence[str] | None
     lines: Mapping[int, LineValues]
 
     @property
     def total(self) -> int:
-        """The sum of the lines' times, callees included, in nanoseconds."""
-        return sum(values.inclusive for values in self.lines.values())
+        """The time of the function, callees included, in nanoseconds: the sum of its lines' times.
+
+        When it calls itself, the times of its lines overlap and their sum would be more than the
+        outermost call took; then it is that call's time.
+        """
+        return min(self.inclusive, sum(values.inclusive for values in self.lines.values()))
 
     @property
     def hits(self) -> int:
@@ -68,15 +75,17 @@ def line_table(profiles: Sequence[Profile]) -> list[FunctionLines]:
     their texts differ: then the text shown would not be the text that ran.
     """
     calls: dict[_Key, int] = {}
+    inclusive: dict[_Key, int] = {}
     lines: dict[_Key, dict[int, LineValues]] = {}
     for profile in profiles:
         keys = _function_keys(profile)
         for row, function in enumerate(profile.calls.function):
             key = keys[function]
             calls[key] = calls.get(key, 0) + profile.calls.calls[row]
+            inclusive[key] = inclusive.get(key, 0) + max(0, profile.calls.inclusive[row])
             lines.setdefault(key, {})
         _add_lines(profile, keys, lines)
-    return [_section(key, calls.get(key, 0), lines[key]) for key in lines]
+    return [_section(key, calls[key], inclusive[key], lines[key]) for key in lines]
 
 
 def _function_keys(profile: Profile) -> dict[int, _Key]:
@@ -111,10 +120,14 @@ def _add_lines(
         section[line] = section[line] + values if line in section else values
 
 
-def _section(key: _Key, calls: int, lines: Mapping[int, LineValues]) -> FunctionLines:
+def _section(
+    key: _Key, calls: int, inclusive: int, lines: Mapping[int, LineValues]
+) -> FunctionLines:
     file, first_line, name, text = key
     source = None if text is None else _block(text, name, max(first_line, 1), max(lines, default=0))
-    return FunctionLines(file, name, first_line, calls, source, dict(sorted(lines.items())))
+    return FunctionLines(
+        file, name, first_line, calls, inclusive, source, dict(sorted(lines.items()))
+    )
 
 
 def _block(text: str, name: str, first_line: int, last_line: int) -> list[str]:

@@ -104,7 +104,9 @@ def test_functions_that_never_ran_are_named_once(sections: list[FunctionLines]) 
 
 def test_the_hottest_function_is_last() -> None:
     def section(name: str, time: int, own: int) -> FunctionLines:
-        return FunctionLines("a.py", name, 1, 1, ["def x():"], {1: LineValues(1, time, own, 0)})
+        return FunctionLines(
+            "a.py", name, 1, 1, time, ["def x():"], {1: LineValues(1, time, own, 0)}
+        )
 
     functions = [section("hot", 900, 100), section("cold", 5, 5), section("warm", 800, 800)]
     text = "\n".join(render(functions, Terminal(100)))
@@ -124,13 +126,13 @@ def test_the_hottest_function_is_last() -> None:
     ],
 )
 def test_columns_that_say_nothing_are_left_out(values: LineValues, titles: list[str]) -> None:
-    section = FunctionLines("a.py", "f", 1, 1, ["def f(): pass"], {1: values})
+    section = FunctionLines("a.py", "f", 1, 1, 10**12, ["def f(): pass"], {1: values})
     header = render([section], Terminal(100))[3]
     assert re.split(r"\s{2,}", header.strip()) == titles
 
 
 def test_code_without_text_shows_the_lines_that_ran() -> None:
-    section = FunctionLines("<string>", "f", 2, 1, None, {4: LineValues(3, 30, 30, 0)})
+    section = FunctionLines("<string>", "f", 2, 1, 30, None, {4: LineValues(3, 30, 30, 0)})
     lines = render([section], Terminal(100, unicode=False))
     assert re.split(r"\s{2,}", lines[4].strip()) == [
         "4",
@@ -149,6 +151,7 @@ def test_names_and_texts_cannot_move_the_cursor() -> None:
         "f\x1b]0;x\x07",
         1,
         1,
+        1,
         ["\x1b[31mdef\tf():\x00"],
         {1: LineValues(1, 1, 1, 0)},
     )
@@ -159,7 +162,7 @@ def test_names_and_texts_cannot_move_the_cursor() -> None:
 
 def test_the_line_with_the_name_stays_decorators_are_folded() -> None:
     source = ["@one", "@two", "@three", "async def f():", "    pass", "    hot()"]
-    section = FunctionLines("a.py", "f", 5, 1, source, {10: LineValues(1, 9, 9, 0)})
+    section = FunctionLines("a.py", "f", 5, 1, 9, source, {10: LineValues(1, 9, 9, 0)})
     lines = render([section], Terminal(100))
     shown = [line.strip().partition(" ")[0] for line in lines[4:8]]
     assert shown == ["⋮", "8", "9", "10"]
