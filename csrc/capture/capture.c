@@ -47,7 +47,7 @@ void proftrace_capture_code_died(const void *code)
     frames_code_died(&capture.reader);
     if (proftrace_capture_is_on()) {
         state_lock();
-        dictionary_code_died(&capture.dict, (uintptr_t)code);
+        definitions_code_died(&capture.dict, (uintptr_t)code);
         state_unlock();
     }
     guard_restore(before);

@@ -65,7 +65,7 @@ static uint32_t intern_node(uint32_t parent, const struct frame_place *place)
     int saved = errno;
     uint32_t node;
     state_lock();
-    node = dictionary_node(&capture.dict, parent, place);
+    node = definitions_node(&capture.dict, parent, place);
     state_unlock();
     errno = saved;
     return node;
@@ -111,17 +111,17 @@ static int open_log(const struct capture_options *options, const struct file_hea
         pages_free(first, FIRST_DICTIONARY_BYTES);
         return -1;
     }
-    dictionary_start(&capture.dict, &capture.writer, &capture.reader.layout, first,
-                     FIRST_DICTIONARY_BYTES);
+    definitions_start(&capture.dict, &capture.writer, &capture.reader.layout, first,
+                      FIRST_DICTIONARY_BYTES);
     for (size_t i = 0; i < options->n_metas; i++)
-        dictionary_meta(&capture.dict, options->metas[i].key, options->metas[i].value);
+        definitions_meta(&capture.dict, options->metas[i].key, options->metas[i].value);
     errno = ENOMEM;
-    if (dictionary_flush(&capture.dict) != 0 ||
+    if (definitions_flush(&capture.dict) != 0 ||
         output_publish(&capture.writer.file, options->path, options->replace) != 0)
         goto failed;
     if (ring_file_create(&capture.ring, options->path, header->session_id) != 0)
         goto failed;
-    dictionary_move(&capture.dict, capture.ring.dictionary, RING_DICTIONARY_BYTES);
+    definitions_move(&capture.dict, capture.ring.dictionary, RING_DICTIONARY_BYTES);
     if (capture.ring.header == NULL)
         writer_add_option(&capture.writer, OPTION_NO_RING);
     pages_free(first, FIRST_DICTIONARY_BYTES);
@@ -204,7 +204,7 @@ int state_flush_all_locked(void)
         if (thread_flush_locked(&capture, thread, false) != 0)
             return -1;
     }
-    return dictionary_flush(&capture.dict);
+    return definitions_flush(&capture.dict);
 }
 
 /* Threads may still be inside a hook: they keep their memory, and find out at the next event. */

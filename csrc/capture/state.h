@@ -8,7 +8,7 @@
 #define PROFTRACE_CAPTURE_STATE_H
 
 #include "capture/capture.h"
-#include "capture/dictionary.h"
+#include "capture/definitions.h"
 #include "capture/ring_file.h"
 #include "capture/thread.h"
 #include "capture/writer.h"
@@ -29,7 +29,7 @@ struct capture_state {
     pid_t pid;                      /* of the process that records */
     struct writer writer;
     struct ring_file ring;
-    struct dictionary dict;
+    struct definitions dict;
     struct capture_thread *live;
     struct capture_thread *free;
     struct capture_thread *late; /* stream of threads that are past their own end */

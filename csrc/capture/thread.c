@@ -70,9 +70,9 @@ struct capture_thread *thread_attach_locked(struct capture_state *state,
     thread->muted = false;
     thread->room = THREAD_ROOM;
     link_live(state, thread);
-    dictionary_thread(&state->dict, &(struct rec_thread){.index = thread->stream,
-                                                         .tid = tid,
-                                                         .start_mono_ns = thread->start_mono_ns});
+    definitions_thread(&state->dict, &(struct rec_thread){.index = thread->stream,
+                                                          .tid = tid,
+                                                          .start_mono_ns = thread->start_mono_ns});
     return thread;
 }
 
@@ -86,11 +86,11 @@ void thread_set_name_locked(struct capture_state *state, struct capture_thread *
         return;
     memcpy(thread->name, name, n);
     thread->name[n] = '\0';
-    dictionary_thread(&state->dict,
-                      &(struct rec_thread){.index = thread->stream,
-                                           .tid = thread->tid,
-                                           .name = dictionary_string(&state->dict, name, n),
-                                           .start_mono_ns = thread->start_mono_ns});
+    definitions_thread(&state->dict,
+                       &(struct rec_thread){.index = thread->stream,
+                                            .tid = thread->tid,
+                                            .name = definitions_string(&state->dict, name, n),
+                                            .start_mono_ns = thread->start_mono_ns});
 }
 
 void thread_take_name_locked(struct capture_state *state, struct capture_thread *thread)
@@ -153,7 +153,7 @@ static int write_events(struct capture_state *state, struct capture_thread *thre
         .first_seq = encoded.first_seq,
         .last_seq = encoded.last_seq,
     };
-    if (dictionary_flush(&state->dict) != 0 ||
+    if (definitions_flush(&state->dict) != 0 ||
         writer_block(&state->writer, &block, state->encoded, encoded.n_bytes) != 0)
         return -1;
     thread->n_written += encoded.n_events;

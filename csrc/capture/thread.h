@@ -7,7 +7,7 @@
 #ifndef PROFTRACE_CAPTURE_THREAD_H
 #define PROFTRACE_CAPTURE_THREAD_H
 
-#include "capture/dictionary.h"
+#include "capture/definitions.h"
 #include "capture/ring_file.h"
 #include "interp/frames.h"
 

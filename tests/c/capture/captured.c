@@ -1,6 +1,5 @@
 #include "captured.h"
 
-#include "capture/capture.h"
 #include "check.h"
 #include "profile/merge.h"
 
@@ -72,13 +71,6 @@ const struct captured_event *captured_at(const struct captured *captured, uint8_
             return at;
     }
     return NULL;
-}
-
-void start_capture(const char *path)
-{
-    struct capture_options options = {.path = path, .replace = true, .quiet = true};
-    const char *no_stacks;
-    CHECK(proftrace_capture_start(&options, &no_stacks) == 0);
 }
 
 static char folder[] = "/tmp/proftrace-test-XXXXXX";

@@ -1,5 +1,5 @@
-/* dictionary.c - see dictionary.h. */
-#include "capture/dictionary.h"
+/* definitions.c - see definitions.h. */
+#include "capture/definitions.h"
 
 #include "base/arena.h" /* pages */
 #include "capture/ring_file.h"
@@ -11,15 +11,16 @@
 #define LINETABLE_LIMIT (16u << 20) /* a longer table is left out */
 #define RECORD_ROOM 96              /* of a record, beside its text or bytes */
 
-void dictionary_start(struct dictionary *dict, struct writer *writer,
-                      const struct interp_layout *layout, struct ring_slot *slot, size_t slot_bytes)
+void definitions_start(struct definitions *dict, struct writer *writer,
+                       const struct interp_layout *layout, struct ring_slot *slot,
+                       size_t slot_bytes)
 {
     table_release(&dict->strings);
     table_release(&dict->codes);
     table_release(&dict->code_at);
     table_release(&dict->places);
     table_release(&dict->nodes);
-    *dict = (struct dictionary){
+    *dict = (struct definitions){
         .writer = writer,
         .layout = layout,
         .slot = slot,
@@ -30,7 +31,7 @@ void dictionary_start(struct dictionary *dict, struct writer *writer,
     slot->used = 1;
 }
 
-void dictionary_move(struct dictionary *dict, struct ring_slot *slot, size_t slot_bytes)
+void definitions_move(struct definitions *dict, struct ring_slot *slot, size_t slot_bytes)
 {
     dict->slot = slot;
     dict->slot_bytes = slot_bytes;
@@ -40,12 +41,12 @@ void dictionary_move(struct dictionary *dict, struct ring_slot *slot, size_t slo
 
 /* ---- records ------------------------------------------------------------------------------ */
 
-static uint8_t *slot_records(const struct dictionary *dict)
+static uint8_t *slot_records(const struct definitions *dict)
 {
     return (uint8_t *)dict->slot + RING_SLOT_HEAD_BYTES;
 }
 
-static int write_block(struct dictionary *dict, const void *records, size_t n_bytes, uint32_t n)
+static int write_block(struct definitions *dict, const void *records, size_t n_bytes, uint32_t n)
 {
     struct block_header block = {
         .kind = BLOCK_DICT,
@@ -58,7 +59,7 @@ static int write_block(struct dictionary *dict, const void *records, size_t n_by
     return 0;
 }
 
-int dictionary_flush(struct dictionary *dict)
+int definitions_flush(struct definitions *dict)
 {
     if (dict->n_pending == 0)
         return 0;
@@ -70,11 +71,11 @@ int dictionary_flush(struct dictionary *dict)
 }
 
 /* Where a record of at most n_bytes goes: behind the pending ones, or into pages of its own. */
-static struct put record_start(struct dictionary *dict, size_t n_bytes)
+static struct put record_start(struct definitions *dict, size_t n_bytes)
 {
     size_t room = dict->slot_bytes - RING_SLOT_HEAD_BYTES;
     /* A log that cannot be written any more has no use for definitions either. */
-    if (n_bytes > room - dict->slot->committed_bytes && dictionary_flush(dict) != 0)
+    if (n_bytes > room - dict->slot->committed_bytes && definitions_flush(dict) != 0)
         return (struct put){.bad = true};
     if (n_bytes <= room)
         return put_over(slot_records(dict) + dict->slot->committed_bytes,
@@ -83,7 +84,7 @@ static struct put record_start(struct dictionary *dict, size_t n_bytes)
     return pages == NULL ? (struct put){.bad = true} : put_over(pages, n_bytes);
 }
 
-static void record_finish(struct dictionary *dict, const struct put *to, size_t n_bytes)
+static void record_finish(struct definitions *dict, const struct put *to, size_t n_bytes)
 {
     uint8_t *records = slot_records(dict);
     if (to->p == NULL)
@@ -95,7 +96,7 @@ static void record_finish(struct dictionary *dict, const struct put *to, size_t 
         return;
     }
     uint8_t *pages = to->end - n_bytes;
-    if (dictionary_flush(dict) == 0 && write_block(dict, pages, (size_t)(to->p - pages), 1) != 0)
+    if (definitions_flush(dict) == 0 && write_block(dict, pages, (size_t)(to->p - pages), 1) != 0)
         dict->n_pending = 0;
     pages_free(pages, n_bytes);
 }
@@ -109,12 +110,12 @@ static void record_finish(struct dictionary *dict, const struct put *to, size_t 
         }                                                 \
     } while (0)
 
-void dictionary_thread(struct dictionary *dict, const struct rec_thread *thread)
+void definitions_thread(struct definitions *dict, const struct rec_thread *thread)
 {
     PUT_RECORD(dict, record_put_thread, thread, RECORD_ROOM);
 }
 
-void dictionary_meta(struct dictionary *dict, const char *key, const char *value)
+void definitions_meta(struct definitions *dict, const char *key, const char *value)
 {
     const struct rec_meta meta = {key, (uint32_t)strlen(key), value, (uint32_t)strlen(value)};
     PUT_RECORD(dict, record_put_meta, &meta, RECORD_ROOM + meta.key_bytes + meta.value_bytes);
@@ -140,7 +141,7 @@ static uint64_t hash_bytes(uint64_t hash, const void *bytes, size_t n_bytes)
     return hash_u64(hash ^ word);
 }
 
-uint32_t dictionary_string(struct dictionary *dict, const char *text, size_t n_bytes)
+uint32_t definitions_string(struct definitions *dict, const char *text, size_t n_bytes)
 {
     uint64_t hash;
     struct rec_string record;
@@ -159,7 +160,7 @@ uint32_t dictionary_string(struct dictionary *dict, const char *text, size_t n_b
 }
 
 /* The id of a str object. */
-static uint32_t string_of(struct dictionary *dict, uintptr_t text)
+static uint32_t string_of(struct definitions *dict, uintptr_t text)
 {
     size_t n_bytes = text_utf8_bytes(dict->layout, text);
     if (n_bytes > TEXT_LIMIT)
@@ -173,7 +174,7 @@ static uint32_t string_of(struct dictionary *dict, uintptr_t text)
         dict->text_bytes = room;
     }
     n_bytes = text_copy_utf8(dict->layout, text, dict->text, n_bytes);
-    return dictionary_string(dict, dict->text, n_bytes);
+    return definitions_string(dict, dict->text, n_bytes);
 }
 
 /* ---- code and stacks ---------------------------------------------------------------------- */
@@ -185,7 +186,7 @@ static uint64_t hash_code(const struct rec_code *code)
     return hash_bytes(hash_bytes(2, fields, sizeof fields), code->linetable, code->linetable_bytes);
 }
 
-static uint32_t add_code(struct dictionary *dict, uintptr_t code)
+static uint32_t add_code(struct definitions *dict, uintptr_t code)
 {
     struct code_view view;
     struct rec_code record;
@@ -213,7 +214,7 @@ static uint32_t add_code(struct dictionary *dict, uintptr_t code)
     return record.id;
 }
 
-static uint32_t code_id(struct dictionary *dict, const struct frame_place *place)
+static uint32_t code_id(struct definitions *dict, const struct frame_place *place)
 {
     uint32_t id;
     /* Where the interpreter only counts deaths, any address may be the dead one's. */
@@ -230,7 +231,8 @@ static uint32_t code_id(struct dictionary *dict, const struct frame_place *place
     return id;
 }
 
-uint32_t dictionary_node(struct dictionary *dict, uint32_t parent, const struct frame_place *place)
+uint32_t definitions_node(struct definitions *dict, uint32_t parent,
+                          const struct frame_place *place)
 {
     struct rec_node record = {
         .parent = parent,
@@ -261,7 +263,7 @@ uint32_t dictionary_node(struct dictionary *dict, uint32_t parent, const struct 
     return record.id;
 }
 
-void dictionary_code_died(struct dictionary *dict, uintptr_t code)
+void definitions_code_died(struct definitions *dict, uintptr_t code)
 {
     table_remove(&dict->code_at, code);
 }

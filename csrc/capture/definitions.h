@@ -1,20 +1,20 @@
 /*
- * dictionary.h - ids for texts, code objects and stacks, and the table records that define them.
+ * definitions.h - ids for texts, code objects and stacks, and the table records that define them.
  *
  * Records are put into the ring's dictionary slot at once, so that a killed process leaves no id
  * without its definition, and go to the log before the first events that may use them. Code is
  * known by content: what is created again from the same source gets its old id back. All functions
  * are called with the capture lock held.
  */
-#ifndef PROFTRACE_CAPTURE_DICTIONARY_H
-#define PROFTRACE_CAPTURE_DICTIONARY_H
+#ifndef PROFTRACE_CAPTURE_DEFINITIONS_H
+#define PROFTRACE_CAPTURE_DEFINITIONS_H
 
 #include "base/table.h"
 #include "capture/writer.h"
 #include "format/ring.h"
 #include "interp/frames.h"
 
-struct dictionary {
+struct definitions {
     struct writer *writer;              /* borrowed */
     const struct interp_layout *layout; /* borrowed */
     struct ring_slot *slot;             /* borrowed: head and records that are not in the log */
@@ -33,26 +33,27 @@ struct dictionary {
 };
 
 /* Starts empty; what an earlier capture of this process left is dropped. */
-void dictionary_start(struct dictionary *dict, struct writer *writer,
-                      const struct interp_layout *layout, struct ring_slot *slot,
-                      size_t slot_bytes);
+void definitions_start(struct definitions *dict, struct writer *writer,
+                       const struct interp_layout *layout, struct ring_slot *slot,
+                       size_t slot_bytes);
 
 /* Continues in another slot; nothing may be pending. */
-void dictionary_move(struct dictionary *dict, struct ring_slot *slot, size_t slot_bytes);
+void definitions_move(struct definitions *dict, struct ring_slot *slot, size_t slot_bytes);
 
 /* The id of a text, 0 for "". Also 0 when there is no memory left. */
-uint32_t dictionary_string(struct dictionary *dict, const char *text, size_t n_bytes);
+uint32_t definitions_string(struct definitions *dict, const char *text, size_t n_bytes);
 
 /* The node of a place on top of parent; parent itself when there is no memory left. */
-uint32_t dictionary_node(struct dictionary *dict, uint32_t parent, const struct frame_place *place);
+uint32_t definitions_node(struct definitions *dict, uint32_t parent,
+                          const struct frame_place *place);
 
 /* The code object at this address is dead: the address may be used again. */
-void dictionary_code_died(struct dictionary *dict, uintptr_t code);
+void definitions_code_died(struct definitions *dict, uintptr_t code);
 
-void dictionary_thread(struct dictionary *dict, const struct rec_thread *thread);
-void dictionary_meta(struct dictionary *dict, const char *key, const char *value);
+void definitions_thread(struct definitions *dict, const struct rec_thread *thread);
+void definitions_meta(struct definitions *dict, const char *key, const char *value);
 
 /* Writes what is pending as a block. -1 when writing fails. */
-NODISCARD int dictionary_flush(struct dictionary *dict);
+NODISCARD int definitions_flush(struct definitions *dict);
 
 #endif
