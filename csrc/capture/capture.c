@@ -5,6 +5,7 @@
 #include "capture/recorder.h"
 
 #include <dlfcn.h>
+#include <link.h> /* dl_iterate_phdr */
 #include <errno.h>
 
 bool proftrace_capture_is_on(void)
@@ -12,12 +13,36 @@ bool proftrace_capture_is_on(void)
     return __atomic_load_n(&capture_on, __ATOMIC_RELAXED) != 0;
 }
 
+struct load_order {
+    uintptr_t ours; /* load addresses */
+    uintptr_t next;
+    bool is_ours_first;
+};
+
+static int see_object(struct dl_phdr_info *info, size_t n_bytes, void *data)
+{
+    struct load_order *order = data;
+    (void)n_bytes;
+    order->is_ours_first = info->dlpi_addr == order->ours;
+    return info->dlpi_addr == order->ours || info->dlpi_addr == order->next;
+}
+
+/*
+ * Whether we stand before the C library in the search order. (What "malloc" is found to be does
+ * not tell: for an executable at a fixed address it may be an entry of the executable's own
+ * procedure table, as with Debian's Python.)
+ */
 bool proftrace_capture_is_preloaded(void)
 {
-    Dl_info ours, theirs;
-    void *malloc_in_use = dlsym(RTLD_DEFAULT, "malloc");
-    return malloc_in_use != NULL && dladdr(malloc_in_use, &theirs) != 0 &&
-           dladdr(&capture_on, &ours) != 0 && ours.dli_fbase == theirs.dli_fbase;
+    struct load_order order = {0};
+    Dl_info ours, next;
+    void *next_malloc = dlsym(RTLD_NEXT, "malloc");
+    if (next_malloc == NULL || dladdr(next_malloc, &next) == 0 || dladdr(&capture_on, &ours) == 0)
+        return false;
+    order.ours = (uintptr_t)ours.dli_fbase;
+    order.next = (uintptr_t)next.dli_fbase;
+    dl_iterate_phdr(see_object, &order);
+    return order.is_ours_first;
 }
 
 void proftrace_capture_mark(enum mark_kind kind, uint64_t value)
