@@ -29,11 +29,6 @@ void ending_prepare(const struct ending_settings *settings)
     __atomic_store_n(&state, ENDING_PENDING, __ATOMIC_RELEASE);
 }
 
-bool ending_is_pending(void)
-{
-    return __atomic_load_n(&state, __ATOMIC_ACQUIRE) == ENDING_PENDING && is_our_process();
-}
-
 /* What the usual failures are called; strerror is not made for signal handlers. */
 static const char *error_text(int error)
 {

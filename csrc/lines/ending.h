@@ -23,9 +23,6 @@ struct ending_settings {
 /* Keeps a copy of the settings (not of the texts); call once, before the functions below. */
 void ending_prepare(const struct ending_settings *settings);
 
-/* Whether a session is running in this process. */
-bool ending_is_pending(void);
-
 /* Writes the result, once. */
 void ending_write(void);
 /* Shows the report, or says where the result is; once, and only after a result was written. */

@@ -161,7 +161,7 @@ static bool repeats_header(const struct analysis *a, uint32_t at)
     uint32_t target = instrs[at].target;
     return instrs[at].closes_loop && instrs[at].flow == FLOW_JUMP && target > 0 &&
            falls_through(&instrs[target - 1]) && line_of(a, target - 1) == line_of(a, at) &&
-           line_of(a, target) != line_of(a, at);
+           line_of(a, target) != line_of(a, at) && !instrs[target].iterates;
 }
 
 /*

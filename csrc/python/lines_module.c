@@ -161,15 +161,6 @@ static PyObject *lines_finish(PyObject *self, PyObject *unused)
     Py_END_ALLOW_THREADS Py_RETURN_NONE;
 }
 
-PyDoc_STRVAR(is_running_doc, "is_running($module, /)\n--\n\n"
-                             "Tell whether this process has a session that has not ended.");
-
-static PyObject *lines_is_running(PyObject *self, PyObject *unused)
-{
-    (void)self, (void)unused;
-    return PyBool_FromLong(ending_is_pending());
-}
-
 static PyMethodDef methods[] = {
     {"start", lines_start, METH_VARARGS, start_doc},
     {"register", lines_register, METH_VARARGS, register_doc},
@@ -177,7 +168,6 @@ static PyMethodDef methods[] = {
     {"add_source", lines_add_source, METH_VARARGS, add_source_doc},
     {"add_meta", lines_add_meta, METH_VARARGS, add_meta_doc},
     {"finish", lines_finish, METH_NOARGS, finish_doc},
-    {"is_running", lines_is_running, METH_NOARGS, is_running_doc},
     {NULL, NULL, 0, NULL},
 };
 
