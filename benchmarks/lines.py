@@ -5,11 +5,10 @@ from __future__ import annotations
 import math
 import sys
 from collections.abc import Iterator
-from contextlib import ExitStack
 from pathlib import Path
 
 from benchmarks.figures import Figure
-from benchmarks.interleave import Worker, interleave
+from benchmarks.interleave import Best, Worker, best_of_processes
 from benchmarks.line_programs import PROGRAMS
 from benchmarks.tasks import CALLS, LINE_EVENTS
 
@@ -39,17 +38,17 @@ def workers(folder: Path, modes: tuple[str, ...]) -> dict[str, Worker]:
     }
 
 
-def per_event(of: dict[str, Worker], mode: str, task: str, events: int) -> float:
+def per_event(of: Best, mode: str, task: str, events: int) -> float:
     """Return the nanoseconds that a mode adds to one event of a task."""
-    return (of[mode].best[task] - of["plain"].best[task]) / events
+    return (of[mode][task] - of["plain"][task]) / events
 
 
-def ratio(of: dict[str, Worker], mode: str, task: str) -> float:
+def ratio(of: Best, mode: str, task: str) -> float:
     """Return how many times as long as plain a task takes."""
-    return of[mode].best[task] / of["plain"].best[task]
+    return of[mode][task] / of["plain"][task]
 
 
-def line_figures(of: dict[str, Worker]) -> Iterator[Figure]:
+def line_figures(of: Best) -> Iterator[Figure]:
     """Yield what one LINE event costs."""
     for task in PLACES:
         tools = "lprof", "line_profiler", *REFERENCES
@@ -61,7 +60,7 @@ def line_figures(of: dict[str, Worker]) -> Iterator[Figure]:
             yield Figure(GROUP, name, "lprof", added["lprof"] / added[other], "x", limit)
 
 
-def call_figures(of: dict[str, Worker]) -> Iterator[Figure]:
+def call_figures(of: Best) -> Iterator[Figure]:
     """Yield what code beside the profiled lines pays."""
     name = "an unprofiled function while another is profiled"
     for mode, goal in ("lprof", UNPROFILED_RATIO), ("line_profiler", None):
@@ -71,7 +70,7 @@ def call_figures(of: dict[str, Worker]) -> Iterator[Figure]:
         yield Figure(GROUP, "added per decorated call", mode, added, "ns", limit)
 
 
-def program_figures(of: dict[str, Worker]) -> Iterator[Figure]:
+def program_figures(of: Best) -> Iterator[Figure]:
     """Yield the slowdown of programs in which everything is profiled."""
     for mode, goal in ("lprof", SLOWDOWN), ("line_profiler", None):
         ratios = {name: ratio(of, mode, name) for name in PROGRAMS}
@@ -85,13 +84,12 @@ def program_figures(of: dict[str, Worker]) -> Iterator[Figure]:
 def figures(folder: Path, *, quick: bool) -> Iterator[Figure]:
     """Yield the figures of lprof."""
     samples = 8 if quick else 25
-    of = workers(folder, ("plain", "lprof", "line_profiler", *REFERENCES))
-    with ExitStack() as stack:
-        for worker in of.values():
-            stack.enter_context(worker)
-        interleave(list(of.values()), PLACES, samples)
-        tools = [worker for mode, worker in of.items() if mode not in REFERENCES]
-        interleave(tools, ["unprofiled", "calls", *PROGRAMS], samples)
+    tools = "plain", "lprof", "line_profiler"
+    rounds = [
+        ((*tools, *REFERENCES), PLACES),
+        (tools, ["unprofiled", "calls", *PROGRAMS]),
+    ]
+    of = best_of_processes(lambda: workers(folder, (*tools, *REFERENCES)), rounds, samples)
     yield from line_figures(of)
     yield from call_figures(of)
     yield from program_figures(of)

@@ -7,12 +7,11 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 
 from benchmarks.figures import Figure
-from benchmarks.interleave import Worker, interleave
+from benchmarks.interleave import Worker, best_of_processes
 from benchmarks.tasks import ALLOCATIONS, DEPTHS
 
 GROUP = "memtrace"
@@ -42,23 +41,22 @@ def flamegraph(mode: str, capture: Path, page: Path) -> list[str]:
 def event_figures(folder: Path, samples: int) -> Iterator[Figure]:
     """Yield what calls and single allocations pay."""
     script = ["-m", "benchmarks.worker", "memory"]
-    of = {
-        mode: Worker(mode, command(mode, folder / f"{mode}-worker.bin", script), folder)
-        for mode in MODES
-    }
-    with ExitStack() as stack:
-        for worker in of.values():
-            stack.enter_context(worker)
-        tasks = ["calls", *(f"depth {depth}" for depth in DEPTHS)]
-        interleave(list(of.values()), tasks, samples)
-    plain = of["plain"]
+
+    def start() -> dict[str, Worker]:
+        return {
+            mode: Worker(mode, command(mode, folder / f"{mode}-worker.bin", script), folder)
+            for mode in MODES
+        }
+
+    tasks = ["calls", *(f"depth {depth}" for depth in DEPTHS)]
+    best = best_of_processes(start, [(MODES, tasks)], samples)
     for mode, goal in ("memtrace", CALLS_RATIO), ("memray", None):
-        value = of[mode].best["calls"] / plain.best["calls"]
+        value = best[mode]["calls"] / best["plain"]["calls"]
         yield Figure(GROUP, "loop of calls, nothing allocated", mode, value, "x", goal)
     for depth in DEPTHS:
         task = f"depth {depth}"
         added = {
-            mode: (of[mode].best[task] - plain.best[task]) / ALLOCATIONS
+            mode: (best[mode][task] - best["plain"][task]) / ALLOCATIONS
             for mode in ("memtrace", "memray")
         }
         name = f"added per block allocated and freed, {depth} calls deep"
