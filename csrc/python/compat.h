@@ -28,6 +28,12 @@ static inline long compat_small_int(PyObject *number)
     return PyLong_AsLong(number);
 }
 
+/* The same for a line number, which is neither negative nor of more than one digit (30 bits). */
+static inline int32_t compat_line_number(PyObject *number)
+{
+    return (int32_t)((PyLongObject *)number)->long_value.ob_digit[0];
+}
+
 /* 3.15 can subscribe to exceptions of one code object; before, only to all there are. */
 #define COMPAT_HAS_LOCAL_UNWIND (PY_VERSION_HEX >= 0x030f0000)
 

@@ -19,31 +19,52 @@ static long local_mask;
 static long global_mask; /* what cannot be local */
 static bool global_is_on;
 
-static NOINLINE void line_unexpected(PyObject *code, long line, uint64_t now)
+/*
+ * A LINE event is what there is most of. Everything but the plain case is a tail call, so that the
+ * callback saves no register.
+ */
+static NOINLINE PyObject *line_ambiguous(struct lines_thread *thread, struct line_cell *cell)
+{
+    account_came_back(thread, cell, (uint32_t)compat_running_unit());
+    Py_RETURN_NONE;
+}
+
+static NOINLINE PyObject *line_unexpected(PyObject *code, int32_t line, uint64_t now)
 {
     struct lines_thread *thread = account_thread();
     struct line_cell *cell;
     if (thread == NULL || account_resynchronise(thread, code, now) < 0)
-        return;
-    cell = account_line(thread, (int32_t)line, now);
+        Py_RETURN_NONE;
+    cell = account_line(thread, line, now);
     if (cell != NULL)
-        account_came_back(thread, cell, (uint32_t)compat_running_unit());
+        return line_ambiguous(thread, cell);
+    Py_RETURN_NONE;
+}
+
+static inline PyObject *line_at(PyObject *const *args, uint64_t now)
+{
+    struct lines_thread *thread = lines_self;
+    int32_t line = compat_line_number(args[1]);
+    struct line_cell *cell;
+    if (unlikely(thread == NULL || thread->top->key != args[0]))
+        return line_unexpected(args[0], line, now);
+    cell = account_line(thread, line, now);
+    if (unlikely(cell != NULL))
+        return line_ambiguous(thread, cell);
+    Py_RETURN_NONE;
 }
 
 static PyObject *on_line(PyObject *self, PyObject *const *args, size_t nargsf, PyObject *kwnames)
 {
-    uint64_t now = ticks_now();
-    struct lines_thread *thread = lines_self;
-    long line = compat_small_int(args[1]);
     (void)self, (void)nargsf, (void)kwnames;
-    if (unlikely(thread == NULL || thread->top->key != args[0])) {
-        line_unexpected(args[0], line, now);
-    } else {
-        struct line_cell *cell = account_line(thread, (int32_t)line, now);
-        if (unlikely(cell != NULL))
-            account_came_back(thread, cell, (uint32_t)compat_running_unit());
-    }
-    Py_RETURN_NONE;
+    return line_at(args, ticks_read_cycles());
+}
+
+static PyObject *on_line_slow_clock(PyObject *self, PyObject *const *args, size_t nargsf,
+                                    PyObject *kwnames)
+{
+    (void)self, (void)nargsf, (void)kwnames;
+    return line_at(args, ticks_now_slow());
 }
 
 static PyObject *on_start(PyObject *self, PyObject *const *args, size_t nargsf, PyObject *kwnames)
@@ -147,6 +168,8 @@ static int install_callback(PyObject *monitoring, PyObject *events, size_t which
     if (callback == NULL)
         goto done;
     callback->call = subscriptions[which].call;
+    if (callback->call == on_line && !ticks_are_cycles)
+        callback->call = on_line_slow_clock;
     done = PyObject_CallMethod(monitoring, "register_callback", "iOO", tool_id, number, callback);
     if (done == NULL)
         goto done;
