@@ -16,6 +16,10 @@
 #include <stdlib.h>
 #include <sys/mman.h>
 
+#ifndef MREMAP_DONTUNMAP
+#define MREMAP_DONTUNMAP 4 /* Linux 5.7 */
+#endif
+
 EXPORT void *malloc(size_t n_bytes)
 {
     void *block;
@@ -210,9 +214,15 @@ EXPORT int munmap(void *at, size_t n_bytes)
     return failed;
 }
 
-/* A resize: whoever does it owns the whole new range. */
+/*
+ * A resize: whoever does it owns the whole new range. Not every call takes the old one away: from a
+ * length of 0 a shared mapping gets a second place, and with MREMAP_DONTUNMAP only the contents move.
+ * What was at the wanted place goes when the call has succeeded. The place is this caller's from
+ * then on, so no other thread's event can come between, and a failure leaves nothing to undo.
+ */
 EXPORT void *mremap(void *old, size_t old_bytes, size_t n_bytes, int flags, ...)
 {
+    const bool leaves_old = old_bytes == 0 || (flags & MREMAP_DONTUNMAP) != 0;
     bool counted;
     void *range, *wanted = NULL;
     va_list rest;
@@ -225,13 +235,14 @@ EXPORT void *mremap(void *old, size_t old_bytes, size_t n_bytes, int flags, ...)
     if (!guard_enter())
         return real.mremap(old, old_bytes, n_bytes, flags, wanted);
     counted = maps_is_anonymous(old);
-    if (flags & MREMAP_FIXED)
-        recorder_event(EVENT_MUNMAP, wanted, n_bytes);
-    recorder_event(EVENT_MUNMAP, old, old_bytes);
+    if (!leaves_old)
+        recorder_event(EVENT_MUNMAP, old, old_bytes);
     range = real.mremap(old, old_bytes, n_bytes, flags, wanted);
-    if (range == MAP_FAILED)
+    if (range == MAP_FAILED && !leaves_old)
         recorder_event(EVENT_UNFREE, old, 0);
-    else if (counted)
+    if (range != MAP_FAILED && (flags & MREMAP_FIXED))
+        recorder_event(EVENT_MUNMAP, wanted, n_bytes);
+    if (range != MAP_FAILED && counted)
         recorder_allocated(EVENT_MMAP, range, n_bytes);
     guard_leave();
     return range;

@@ -8,6 +8,9 @@
 #include <string.h>
 #include <unistd.h>
 
+/* What the kernel calls anonymous memory that is shared: it has an inode, but no file. */
+#define SHARED_MEMORY "/dev/zero (deleted)"
+
 /* "start-end perms offset dev inode path": 1 the address is in it and anonymous, 0 a file, -1 no.
  */
 static int judge_line(char *line, uintptr_t at)
@@ -23,7 +26,9 @@ static int judge_line(char *line, uintptr_t at)
             return -1;
         p++;
     }
-    return strtoull(p, NULL, 10) == 0;
+    if (strtoull(p, &p, 10) == 0)
+        return 1;
+    return strcmp(p + strspn(p, " "), SHARED_MEMORY) == 0;
 }
 
 /* Takes the whole lines out of the buffer; the rest moves to its start. */

@@ -172,6 +172,67 @@ static void a_moved_range_belongs_to_who_moved_it(void)
     munmap(moved, 3 * n);
 }
 
+static void shared_memory_is_still_memory_when_it_is_resized(void)
+{
+    const char *path = test_path("mremap-shared");
+    const size_t n = 1 << 20;
+    struct captured captured;
+    char *range, *second;
+    start_capture(path);
+    range = mmap(NULL, n, PROT_READ, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    second = mremap(range, 0, n / 2, MREMAP_MAYMOVE); /* two places of one memory */
+    range = mremap(range, n, n / 4, 0);
+    CHECK(range != MAP_FAILED && second != MAP_FAILED);
+    finish(&captured, path);
+    CHECK(captured_count(&captured, EVENT_MMAP, n) == 1);
+    CHECK(captured_count(&captured, EVENT_MMAP, n / 2) == 1);
+    CHECK(captured_count(&captured, EVENT_MMAP, n / 4) == 1);
+    CHECK_EQ(captured.n, 4); /* one MUNMAP, of the place that was resized */
+    CHECK(captured_at(&captured, EVENT_MUNMAP, range, captured.events)->event.size == n);
+    captured_release(&captured);
+    munmap(range, n / 4);
+    munmap(second, n / 2);
+}
+
+static void a_range_that_only_loses_its_contents_stays(void)
+{
+    const char *path = test_path("mremap-dontunmap");
+    const size_t n = 1 << 20;
+    struct captured captured;
+    char *range, *moved;
+    start_capture(path);
+    range = mmap(NULL, n, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    moved = mremap(range, n, n, MREMAP_MAYMOVE | 4 /* MREMAP_DONTUNMAP */);
+    CHECK(moved != MAP_FAILED);
+    finish(&captured, path);
+    CHECK_EQ(captured.n, 2);
+    CHECK_EQ(captured_count(&captured, EVENT_MMAP, n), 2);
+    captured_release(&captured);
+    munmap(range, n);
+    munmap(moved, n);
+}
+
+static void a_failed_move_leaves_both_places(void)
+{
+    const char *path = test_path("mremap-fails");
+    const size_t n = 1 << 20;
+    struct captured captured;
+    char *range, *other;
+    start_capture(path);
+    range = mmap(NULL, n, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    other = mmap(NULL, n, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    CHECK(mremap(range, n, n, MREMAP_MAYMOVE | MREMAP_FIXED, other + 1) == MAP_FAILED);
+    CHECK_EQ(errno, EINVAL);
+    finish(&captured, path);
+    CHECK_EQ(captured.n, 4);
+    CHECK_EQ(captured.events[2].event.kind, EVENT_MUNMAP);
+    CHECK_EQ(captured.events[3].event.kind, EVENT_UNFREE);
+    CHECK_EQ(captured.events[3].event.address, (uintptr_t)range);
+    captured_release(&captured);
+    munmap(range, n);
+    munmap(other, n);
+}
+
 static void errno_is_that_of_the_real_call(void)
 {
     start_capture(test_path("errno"));
@@ -250,6 +311,9 @@ int main(void)
     a_failed_resize_is_undone();
     anonymous_memory_counts_and_files_do_not();
     a_moved_range_belongs_to_who_moved_it();
+    shared_memory_is_still_memory_when_it_is_resized();
+    a_range_that_only_loses_its_contents_stays();
+    a_failed_move_leaves_both_places();
     errno_is_that_of_the_real_call();
     nothing_is_recorded_outside_of_a_capture();
     starting_twice_or_over_a_file_is_refused();
