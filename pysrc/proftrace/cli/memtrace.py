@@ -51,7 +51,7 @@ def run_target(words: list[str]) -> int:
     add("-o", "--output", metavar="FILE", help="capture (default: memtrace-<script>.<pid>.bin)")
     add("-f", "--force", action="store_true", help="replace the capture if it exists")
     add("-q", "--quiet", action="store_true", help="say nothing about the capture")
-    add("--native", action="store_true", help="record native stacks too")
+    add("--native", action="store_true", help="native stacks too (not in this version)")
     options, target = parser.parse_target(words)
     if options.native:
         raise UsageError("--native: native stacks are not in this version of memtrace")
