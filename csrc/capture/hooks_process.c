@@ -11,6 +11,8 @@
 
 #include <dlfcn.h>
 #include <errno.h>
+#include <pthread.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
@@ -118,6 +120,31 @@ EXPORT int execle(const char *path, const char *first, ...)
 }
 
 /* ---- exit --------------------------------------------------------------------------------- */
+
+/* Whether a signal that this thread sends to its process ends it before kill returns. */
+static bool is_deadly(int signal_number)
+{
+    struct sigaction action;
+    sigset_t blocked;
+    return sigaction(signal_number, NULL, &action) == 0 && action.sa_handler == SIG_DFL &&
+           pthread_sigmask(SIG_BLOCK, NULL, &blocked) == 0 &&
+           sigismember(&blocked, signal_number) == 0;
+}
+
+/*
+ * Python ends so after a KeyboardInterrupt that nobody caught: everything is finalized, and the
+ * shell is to see that it was SIGINT. Process 1 of a container survives signals of its own.
+ */
+EXPORT int kill(pid_t pid, int signal_number)
+{
+    int saved = errno;
+    if (real.kill == NULL && !(real_resolve() && real.kill != NULL))
+        return errno = ENOSYS, -1;
+    if (signal_number == SIGINT && pid == getpid() && pid != 1 && is_deadly(signal_number))
+        state_finish();
+    errno = saved;
+    return real.kill(pid, signal_number);
+}
 
 EXPORT void _exit(int status)
 {

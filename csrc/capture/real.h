@@ -35,6 +35,7 @@
     X(int, execvp, (const char *file, char *const *argv))                                      \
     X(int, execvpe, (const char *file, char *const *argv, char *const *envp))                  \
     X(int, fexecve, (int fd, char *const *argv, char *const *envp))                            \
+    X(int, kill, (pid_t pid, int signal_number))                                               \
     X(void, _exit, (int status))                                                               \
     X(void, _Exit, (int status))                                                               \
     X(void, quick_exit, (int status))

@@ -161,7 +161,7 @@ static bool prepare(struct event *event)
 {
     bool ready = false;
     /* A child made without our fork handler must not write to its parent's file. */
-    if (getpid() != capture.pid) {
+    if (!state_memory_is_ours()) {
         __atomic_store_n(&capture_on, 0, __ATOMIC_RELAXED);
         return false;
     }

@@ -10,6 +10,7 @@
 
 #include <errno.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/random.h>
 #include <unistd.h>
@@ -46,11 +47,29 @@ static void after_fork_in_child(void)
     guard_restore(guard_outside);
 }
 
+/* A page that is zero in a forked child, whoever forked it; NULL where the kernel cannot do that. */
+static uint8_t *wiped_on_fork;
+
+bool state_memory_is_ours(void)
+{
+    return getpid() == capture.pid || (wiped_on_fork != NULL && *wiped_on_fork != 0);
+}
+
+static void watch_forks(void)
+{
+    uint8_t *page = pages_alloc(1);
+    if (page == NULL || madvise(page, 1, MADV_WIPEONFORK) != 0)
+        return;
+    *page = 1;
+    wiped_on_fork = page;
+}
+
 static int init_once(void)
 {
     static bool done;
     if (done)
         return 0;
+    watch_forks();
     if (recorder_init() != 0 ||
         pthread_atfork(before_fork, after_fork_in_parent, after_fork_in_child) != 0)
         return -1;

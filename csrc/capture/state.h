@@ -62,6 +62,12 @@ static inline uint64_t state_stamp(void)
     return __atomic_add_fetch(&capture.last_seq, 1, __ATOMIC_SEQ_CST);
 }
 
+/*
+ * Whether the caller's memory is that of the process that records: its own threads, and a child of
+ * vfork until its exec. Not so in a forked child, whose memory is a copy.
+ */
+bool state_memory_is_ours(void);
+
 /* Ends recording for good after a failure, with the lock held. */
 void state_give_up_locked(void);
 

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from proftrace._version import __version__
 from proftrace.cli.options import Parser, TargetParser, add_version
 from proftrace.cli.outcome import print_warnings, run_command
-from proftrace.cli.output import resolve_output
+from proftrace.cli.output import refuse_to_replace, resolve_output
 from proftrace.errors import CaptureFileError
 from proftrace.run.launch import check_target, launch, report_command
 from proftrace.units import format_time, printable
@@ -103,6 +103,8 @@ def _run(words: list[str]) -> int:
     check_target(target)
     base = "lprof-command" if target.kind == "command" else target.base_name()
     output = resolve_output(options.outfile or f"{base}.lprof", replace=True)
+    if target.kind == "script":
+        refuse_to_replace(target.value, output)
     report = None
     if options.view:
         report = report_command("show", *_table_arguments(options), "--", output)

@@ -8,9 +8,10 @@ from collections.abc import Callable, Mapping, Sequence
 
 from proftrace.cli.options import Parser, TargetParser, add_version
 from proftrace.cli.outcome import run_command
-from proftrace.cli.output import resolve_output
-from proftrace.errors import UsageError
+from proftrace.cli.output import refuse_to_replace, resolve_output
+from proftrace.errors import OutputError, UsageError
 from proftrace.run.launch import capture_library, check_target, launch
+from proftrace.units import printable
 
 type Command = Callable[[list[str]], int]
 
@@ -58,6 +59,10 @@ def run_target(words: list[str]) -> int:
     check_target(target)
     default = f"memtrace-{target.base_name()}.{os.getpid()}.bin"
     output = resolve_output(options.output or default, replace=options.force)
+    if os.path.exists(output) and not os.path.isfile(output):
+        raise OutputError(f"cannot write {printable(output)}: it is not a regular file")
+    if target.kind == "script":
+        refuse_to_replace(target.value, output)
     settings = {
         "output": output,
         "force": options.force,

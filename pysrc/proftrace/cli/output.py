@@ -9,6 +9,14 @@ from proftrace.render.base import check_output
 from proftrace.units import printable
 
 
+def refuse_to_replace(source: str, output: str) -> None:
+    """Raise OutputError when `output` is `source`, the file that is about to be read or run."""
+    if output == "-" or not os.path.exists(output) or not os.path.exists(source):
+        return
+    if os.path.samefile(output, source):
+        raise OutputError(f"cannot write {printable(output)}: it is the file to read from")
+
+
 def resolve_output(path: str, *, replace: bool) -> str:
     """Return `path` made absolute, or raise OutputError when it cannot be written.
 

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 
 from proftrace.cli.options import Parser
 from proftrace.cli.outcome import print_warnings
+from proftrace.cli.output import refuse_to_replace
 from proftrace.errors import CaptureFileError
 from proftrace.model.load import load_profile
 from proftrace.model.profile import PEAK_BYTES, Profile
@@ -140,6 +141,7 @@ def _output(options: Namespace, report: str, extension: str) -> str:
     output: str = options.output or default_name(options.capture, report, extension)
     if os.path.exists(options.capture):
         check_output(output, options.force)
+        refuse_to_replace(options.capture, output)
     return output
 
 

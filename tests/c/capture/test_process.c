@@ -105,6 +105,8 @@ static void spawn_children(const char *path)
         CHECK(waitpid(pid, NULL, 0) == pid);
         pid = vfork();
         if (pid == 0) {
+            for (int n = 0; n < 9000; n++) /* more than a slot */
+                free((allocate(1999), kept));
             execv(argv[0], argv);
             _exit(1);
         }
@@ -122,6 +124,7 @@ static void a_child_that_shares_our_memory_ends_nothing(void)
     read_ended(&captured, path, END_CLEAN);
     for (uint64_t i = 0; i < 5; i++)
         CHECK_EQ(captured_count(&captured, EVENT_MALLOC, 2000 + i), 1);
+    CHECK_EQ(captured_count(&captured, EVENT_MALLOC, 1999), 5 * 9000);
     captured_release(&captured);
 }
 
@@ -197,6 +200,39 @@ static void every_way_out_closes_the_log(void)
         CHECK_EQ(captured_count(&captured, EVENT_MALLOC, 4001), 1);
         captured_release(&captured);
     }
+}
+
+static void interrupt_itself(const char *path)
+{
+    sigset_t interrupt;
+    sigemptyset(&interrupt);
+    sigaddset(&interrupt, SIGINT);
+    start_capture(path);
+    signal(SIGINT, SIG_IGN);
+    CHECK(kill(getpid(), SIGINT) == 0);
+    CHECK(proftrace_capture_is_on());
+    signal(SIGINT, SIG_DFL);
+    sigprocmask(SIG_BLOCK, &interrupt, NULL);
+    CHECK(kill(getpid(), SIGINT) == 0);
+    CHECK(kill(getpid(), 0) == 0);
+    CHECK(proftrace_capture_is_on());
+    signal(SIGINT, SIG_IGN); /* takes the pending one away */
+    signal(SIGINT, SIG_DFL);
+    sigprocmask(SIG_UNBLOCK, &interrupt, NULL);
+    allocate(4002);
+    (void)kill(getpid(), SIGINT);
+}
+
+/* So Python ends when nobody catches a KeyboardInterrupt. */
+static void a_process_that_interrupts_itself_closes_the_log(void)
+{
+    const char *path = test_path("interrupt");
+    struct captured captured;
+    int status = run_child(interrupt_itself, path);
+    CHECK(WIFSIGNALED(status) && WTERMSIG(status) == SIGINT);
+    read_ended(&captured, path, END_CLEAN);
+    CHECK_EQ(captured_count(&captured, EVENT_MALLOC, 4002), 1);
+    captured_release(&captured);
 }
 
 static void leave_in_handler(int number)
@@ -331,6 +367,7 @@ int main(void)
     an_exec_ends_the_log_as_such();
     an_exec_that_fails_changes_nothing();
     every_way_out_closes_the_log();
+    a_process_that_interrupts_itself_closes_the_log();
     an_exit_inside_a_hook_does_not_hang();
     a_full_disk_stops_the_recording_only();
     a_descriptor_that_is_not_ours_any_more_is_left_alone();

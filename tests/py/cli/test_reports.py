@@ -132,6 +132,8 @@ def test_line_results_are_not_for_memtrace(
         (["run", "missing.py"], 2, "cannot read script 'missing.py'"),
         (["run", "-o", "no/x.bin", "-c", "1"], 1, "there is no folder"),
         (["run", "-o", CAPTURE, "-c", "1"], 1, f"{CAPTURE} exists already: -f replaces it"),
+        (["run", "-f", "-o", CAPTURE, CAPTURE], 1, "it is the file to read from"),
+        (["run", "-f", "-o", "/dev/null", "-c", "1"], 1, "/dev/null: it is not a regular file"),
         (["run", "--native", "-c", "1"], 2, "--native"),
         (["summary"], 2, "required: CAPTURE"),
         (["summary", "missing.bin"], 1, "missing.bin"),
@@ -141,6 +143,8 @@ def test_line_results_are_not_for_memtrace(
         (["transform", "yaml", CAPTURE], 2, "invalid choice: 'yaml'"),
         (["transform", CAPTURE], 2, "invalid choice"),
         (["flamegraph", "-o", "no/x.html", CAPTURE], 1, "there is no folder"),
+        (["flamegraph", "-f", "-o", f"./{CAPTURE}", CAPTURE], 1, "it is the file to read from"),
+        (["transform", "csv", "-f", "-o", CAPTURE, CAPTURE], 1, "it is the file to read from"),
     ],
 )
 def test_errors(
