@@ -216,7 +216,7 @@ EXPORT int munmap(void *at, size_t n_bytes)
 
 /*
  * A resize: whoever does it owns the whole new range. Not every call takes the old one away: from a
- * length of 0 a shared mapping gets a second place, and with MREMAP_DONTUNMAP only the contents move.
+ * length of 0 a shared mapping gets a second place, and MREMAP_DONTUNMAP only moves the contents.
  * What was at the wanted place goes when the call has succeeded. The place is this caller's from
  * then on, so no other thread's event can come between, and a failure leaves nothing to undo.
  */

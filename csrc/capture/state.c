@@ -47,7 +47,7 @@ static void after_fork_in_child(void)
     guard_restore(guard_outside);
 }
 
-/* A page that is zero in a forked child, whoever forked it; NULL where the kernel cannot do that. */
+/* A page that is zero in a forked child, whoever forked; NULL where the kernel cannot do that. */
 static uint8_t *wiped_on_fork;
 
 bool state_memory_is_ours(void)
