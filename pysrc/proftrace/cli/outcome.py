@@ -12,6 +12,7 @@ from proftrace.errors import ProftraceError
 
 def run_command(tool: str, command: Callable[[], int]) -> int:
     """Run a command and return its exit status; PROFTRACE_DEBUG=1 adds the traceback of errors."""
+    _open_missing_streams()
     _print_any_text()
     try:
         status = command()
@@ -44,6 +45,17 @@ def _report(tool: str, message: str, status: int) -> int:
         traceback.print_exc()
     print(f"{tool}: {' '.join(message.split())}", file=sys.stderr)
     return status
+
+
+def _open_missing_streams() -> None:
+    """Let there be a stdout and stderr when the caller has closed them (`>&-`): Python has None.
+
+    The program that is run finds them closed as ever: exec does not inherit what is opened here.
+    """
+    for name in ("stdout", "stderr"):
+        if getattr(sys, name) is None:
+            descriptor = os.open(os.devnull, os.O_WRONLY)
+            setattr(sys, name, os.fdopen(descriptor, "w", encoding="utf-8"))
 
 
 def _print_any_text() -> None:
