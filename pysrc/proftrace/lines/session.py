@@ -40,8 +40,9 @@ def start(settings: Mapping[str, object]) -> None:
         )
     except RuntimeError as error:
         raise ProftraceError(f"cannot profile: {error}") from error
-    _describe_run(str(settings.get("program", "")), argv)
-    session = _Session(SourceTexts(os.getcwd(), _command_text(argv)))
+    program = str(settings.get("program", ""))
+    _describe_run(program, argv)
+    session = _Session(SourceTexts(os.getcwd(), _command_text(argv), program or None))
     # Handlers run in reverse order of registration, so this one runs after all of the program's.
     atexit.register(_finish)
     profile.connect(session.add)

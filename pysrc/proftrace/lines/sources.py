@@ -1,49 +1,80 @@
 """The source texts of profiled code, read when it is registered.
 
 They go into the result, so that a report needs no source files: a notebook cell, a script that was
-changed meanwhile or a folder that is gone are all the same to it.
+changed meanwhile or a folder that is gone are all the same to it. A text that is not what ran is
+left out.
 """
 
 from __future__ import annotations
 
+import os
+import stat
 import sys
+import time
 
 from proftrace import _lines
+from proftrace.lines.matching import CompiledTexts, is_plausible
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from types import CodeType, FunctionType
 
+# File systems take the time from a clock that goes in steps of up to 10 ms.
+CLOCK_STEP_NS = 50_000_000
 _BOM = b"\xef\xbb\xbf"
 
 
 class SourceTexts:
     """Finds source texts and gives each of them to the result once."""
 
-    def __init__(self, start_folder: str, command_text: str | None) -> None:
-        """Keep where relative file names start and the text of `python -c`, if there is one."""
+    def __init__(
+        self, start_folder: str, command_text: str | None, script: str | None = None
+    ) -> None:
+        """Keep what the program may change: its folder, its own text, the time of the start.
+
+        `start_folder` is where relative file names start, `command_text` the text of `python -c`,
+        `script` the path of the script, whose text is read before it runs.
+        """
         self._start_folder = start_folder
         self._command_text = command_text
-        self._ids_of_files: dict[str, int] = {}
+        self._start_ns = time.time_ns()
+        self._compiled = CompiledTexts()
+        self._files: dict[str, tuple[tuple[int, ...], str]] = {}
         self._ids_of_texts: dict[tuple[str, str], int] = {}
+        self._script = None if script is None else os.path.join(start_folder, script)
+        self._script_text = None if self._script is None else self._read(self._script)[0]
 
     def id_of(self, code: CodeType, function: FunctionType | None) -> int:
         """Return the id of the text that `code` was compiled from, 0 if it is not to be had."""
         name = code.co_filename
-        text = _text_from_linecache(name)
-        if text is None and name in self._ids_of_files:
-            return self._ids_of_files[name]
+        for text, is_certain in self._candidates(name, function):
+            if is_certain and is_plausible(code, text):
+                return self._add(name, text)
+            if self._compiled.has(text, code):
+                return self._add(name, text)
+        return 0
+
+    def _candidates(self, name: str, function: FunctionType | None) -> Iterator[tuple[str, bool]]:
+        """Yield texts of this name, each with whether a superficial look at it will do."""
+        cached = _text_from_linecache(name)
+        if name.startswith("<"):
+            if cached is not None:
+                yield cached, True
+            if name == "<string>" and _is_main(function) and self._command_text:
+                yield self._command_text, True
+            return
+        if self._script_text is not None and os.path.join(self._start_folder, name) == self._script:
+            yield self._script_text, True
+        text, is_unchanged = self._read(name)
         if text is not None:
-            return self._add(name, text)
-        text = self._read(name)
-        if text is None and function is not None and function.__globals__.get("__file__") == name:
-            text = _text_from_loader(function.__globals__)
-        if text is None and name == "<string>" and _is_main(function):
-            return self._add(name, self._command_text) if self._command_text else 0
-        source = 0 if text is None else self._add(name, text)
-        if not name.startswith("<"):
-            self._ids_of_files[name] = source
-        return source
+            yield text, is_unchanged
+        if cached is not None:
+            yield cached, text is None and name not in self._files
+        if function is not None and function.__globals__.get("__file__") == name:
+            loaded = _text_from_loader(function.__globals__)
+            if loaded is not None:
+                yield loaded, text is None
 
     def _add(self, name: str, text: str) -> int:
         """Hand over a text, once for each file and text."""
@@ -52,17 +83,26 @@ class SourceTexts:
             self._ids_of_texts[key] = _lines.add_source(_encode(name), _encode(text))
         return self._ids_of_texts[key]
 
-    def _read(self, name: str) -> str | None:
-        """Return the text of a file, also if it was named relative to the folder of the start."""
-        if name.startswith("<"):
-            return None
+    def _read(self, name: str) -> tuple[str | None, bool]:
+        """Return the text of a file, and whether the file is as it was at the start.
+
+        A relative name is also looked for in the folder of the start.
+        """
         for path in (name, f"{self._start_folder}/{name}"):
             try:
-                with open(path, "rb") as file:
-                    return decode_source(file.read())
+                status = os.stat(path)
+                if not stat.S_ISREG(status.st_mode):
+                    continue  # reading a pipe would take the program away from the interpreter
+                mark = (status.st_dev, status.st_ino, status.st_size, status.st_ctime_ns)
+                if path not in self._files or self._files[path][0] != mark:
+                    with open(path, "rb") as file:
+                        self._files[path] = (mark, decode_source(file.read()))
+                # Nobody can set the time of change, not even back to what it was.
+                is_unchanged = status.st_ctime_ns < self._start_ns - CLOCK_STEP_NS
+                return self._files[path][1], is_unchanged
             except (OSError, ValueError):
                 continue
-        return None
+        return None, False
 
 
 def decode_source(data: bytes) -> str:

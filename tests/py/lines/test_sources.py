@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from case_runs import lprof
+from case_runs import COMMANDS, lprof
 from proftrace.lines.sources import decode_source
 from proftrace.model.load import load_profile
 
@@ -139,3 +139,54 @@ def test_the_decorator_can_be_imported_and_is_the_builtin(tmp_path: Path) -> Non
         capture_output=True, text=True, check=True,
     )  # fmt: skip
     assert done.stdout == "<proftrace.profile, not running> 5\n"
+
+
+def test_a_script_that_changes_itself_first_is_shown_as_it_ran(tmp_path: Path) -> None:
+    program = "open(__file__, 'w').write('x = 1\\n' * 9)\n" + FUNCTION
+    assert sources_of(program, tmp_path) == {f"{tmp_path}/program.py": [program]}
+
+
+CHANGED = """\
+import importlib, linecache, os, sys
+sys.path.insert(0, os.path.dirname(__file__))
+import lib
+linecache.getlines(lib.__file__)
+with open(lib.__file__, "w") as file:
+    file.write("def f():\\n    return 2\\n")
+os.utime(lib.__file__, (1, 1))
+profile(lib.f)
+lib.f()
+if sys.argv[1:]:
+    os.remove(lib.__file__)
+else:
+    importlib.reload(lib)
+    profile(lib.f)
+lib.f()
+"""
+
+
+def test_of_a_changed_module_each_version_is_shown_as_it_ran(tmp_path: Path) -> None:
+    first, second = "def f():\n    return 1\n", "def f():\n    return 2\n"
+    for words, texts in (((), [first, second]), (("gone",), [first])):
+        (tmp_path / "lib.py").write_text(first)
+        sources = sources_of(CHANGED, tmp_path, "program.py", *words)
+        assert sources[f"{tmp_path}/lib.py"] == texts
+
+
+def test_a_text_that_did_not_run_is_never_shown(tmp_path: Path) -> None:
+    (tmp_path / "lib.py").write_text("def f():\n    return 1\n")
+    program = CHANGED.replace("linecache.getlines(lib.__file__)\n", "")
+    sources = sources_of(program, tmp_path, "program.py", "gone")
+    assert sources.get(f"{tmp_path}/lib.py") is None
+    other = (
+        'exec(compile("@profile\\ndef other(b):\\n    return b.c\\nother(1j)", __file__, "exec"))'
+    )
+    assert sources_of(other.replace("b.c", "b.real"), tmp_path) == {}
+
+
+def test_a_script_from_a_pipe_is_left_to_the_interpreter(tmp_path: Path) -> None:
+    command = f"{COMMANDS / 'lprof'} -q -o r.lprof <(echo 'print(7)')"
+    done = subprocess.run(
+        ["bash", "-c", command], cwd=tmp_path, capture_output=True, text=True, check=False
+    )
+    assert done.stdout == "7\n", done.stderr

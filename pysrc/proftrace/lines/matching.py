@@ -1,0 +1,69 @@
+"""Whether a text is the one that a code object was compiled from.
+
+A report must not show other text than what ran. Files change while a program runs, and code may be
+compiled under the name of a file that holds something else.
+"""
+
+from __future__ import annotations
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from types import CodeType
+
+
+def is_plausible(code: CodeType, text: str) -> bool:
+    """Tell whether `text` has the names of `code` and something at each place of its instructions.
+
+    Cheap, and enough where nothing hints at a change: it finds another file of the same name.
+    """
+    lines = text.split("\n")
+    last = code.co_firstlineno
+    for first, end, column, end_column in code.co_positions():
+        if first is None or first <= 0:
+            continue
+        if first > len(lines):
+            return False
+        last = max(last, end or first)
+        if end == first and column is not None and end_column is not None and end_column > column:
+            piece = lines[first - 1].encode("utf-8", "surrogatepass")[column:end_column]
+            if len(piece) != end_column - column or piece[:1].isspace() or piece[-1:].isspace():
+                return False
+    block = "\n".join(lines[max(code.co_firstlineno, 1) - 1 : last])
+    # What starts with "_" may be mangled or the compiler's; other alphabets may be normalised.
+    names = (*code.co_varnames, *code.co_names)
+    return all(
+        name in block
+        for name in names
+        if name.isascii() and name.isidentifier() and not name.startswith("_")
+    )
+
+
+class CompiledTexts:
+    """Compiles texts again, to compare code with all that they make; each text once."""
+
+    def __init__(self) -> None:
+        """Start with nothing compiled."""
+        self._codes_of_texts: dict[str, list[CodeType]] = {}
+
+    def has(self, text: str, code: CodeType) -> bool:
+        """Tell whether compiling `text` gives `code`."""
+        if text not in self._codes_of_texts:
+            self._codes_of_texts[text] = list(_compile(text, code.co_filename))
+        return any(code == other for other in self._codes_of_texts[text])
+
+
+def _compile(text: str, name: str) -> Iterator[CodeType]:
+    import warnings  # part of every interpreter that warns; only a changed file gets here
+
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            module = compile(text, name, "exec", dont_inherit=True)
+    except Exception:  # not Python any more
+        return
+    waiting = [module]
+    while waiting:
+        code = waiting.pop()
+        yield code
+        waiting += [inner for inner in code.co_consts if isinstance(inner, type(code))]
