@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h> /* rename */
+#include <sys/stat.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -204,13 +205,23 @@ static void put_everything(struct result *result, const struct result_settings *
     account_totals_release(&totals);
 }
 
+/* A device or a pipe is written to; a file put in its place would take it away from everybody. */
+static bool is_stream(const char *path)
+{
+    struct stat status;
+    return stat(path, &status) == 0 && !S_ISREG(status.st_mode) && !S_ISDIR(status.st_mode);
+}
+
 int result_write(const struct result_settings *settings, uint8_t end_reason)
 {
     struct result result = {.fd = -1};
+    bool to_stream = is_stream(settings->path);
     result.workspace = pages_alloc(block_workspace_bytes());
     if (result.workspace == NULL)
         return ENOMEM;
-    result.fd = open(settings->temporary, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+    result.fd = to_stream
+                    ? open(settings->path, O_WRONLY | O_CLOEXEC)
+                    : open(settings->temporary, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
     if (result.fd < 0) {
         result.error = errno;
         goto done;
@@ -218,6 +229,8 @@ int result_write(const struct result_settings *settings, uint8_t end_reason)
     put_everything(&result, settings, end_reason);
     if (close(result.fd) < 0 && result.error == 0)
         result.error = errno;
+    if (to_stream)
+        goto done;
     if (result.error == 0 && rename(settings->temporary, settings->path) < 0)
         result.error = errno;
     if (result.error != 0)

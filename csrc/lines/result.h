@@ -24,7 +24,10 @@ struct result_settings {
     uint8_t session_id[16];
 };
 
-/* Returns 0, or an errno value: then neither file is there (an older one at path is kept). */
+/*
+ * Returns 0, or an errno value: then neither file is there (an older one at path is kept). A device
+ * or pipe at path is written to as it is.
+ */
 NODISCARD int result_write(const struct result_settings *settings, uint8_t end_reason);
 
 #endif

@@ -27,4 +27,5 @@ def resolve_output(path: str, *, replace: bool) -> str:
     check_output(output, replace)
     if os.path.exists(output) and not os.access(output, os.W_OK):
         raise OutputError(f"cannot write {printable(output)}: no permission to write to it")
-    return output
+    # The result is renamed to its place: that must not replace a link, least of all /dev/stdout.
+    return os.path.realpath(output) if os.path.isfile(output) else output

@@ -252,3 +252,26 @@ def test_importing_the_package_is_cheap() -> None:
         "['proftrace', 'proftrace.lines', 'proftrace.lines.decorator'] True "
         "<proftrace.profile, not running>\n"
     )
+
+
+def test_a_link_or_a_pipe_is_written_through_and_stays(tmp_path: Path) -> None:
+    script = program(tmp_path, "")
+    (tmp_path / "link").symlink_to("r.lprof")
+    (tmp_path / "r.lprof").touch()
+    assert lprof(["-q", "-o", "link", script], tmp_path).status == 0
+    assert (tmp_path / "link").is_symlink()
+    assert_result_is_whole(tmp_path)
+    content = (tmp_path / "r.lprof").read_bytes()
+    os.mkfifo(tmp_path / "pipe")
+    with subprocess.Popen(["cat", "pipe"], cwd=tmp_path, stdout=subprocess.PIPE) as reader:
+        assert lprof(["-q", "-o", "pipe", script], tmp_path).status == 0
+        assert reader.communicate()[0][:8] == content[:8]
+    assert (tmp_path / "pipe").is_fifo()
+
+
+def test_a_full_device_is_told_and_stays_a_device(tmp_path: Path) -> None:
+    run = lprof(["-o", "/dev/full", program(tmp_path, "")], tmp_path)
+    assert (run.status, run.stderr) == (
+        0, "lprof: cannot write /dev/full: no space left on the device\n"
+    )  # fmt: skip
+    assert Path("/dev/full").is_char_device()
