@@ -37,6 +37,8 @@ struct instr {
     bool takes;       /* works on a value that was on the stack before */
     bool iterates;    /* FOR_ITER */
     bool closes_loop; /* the way back of a loop, not the waiting loop of an await */
+    bool resumes;     /* RESUME: the next event comes even when it is on the same line */
+    bool uncounted;   /* may be jumped over unseen (END_FOR), or has no INSTRUCTION event */
 };
 
 /* One row of the exception table, in instruction indices: [start, end) is guarded. */
@@ -66,5 +68,33 @@ static inline bool unit_is_marked(const uint8_t *bitmap, uint32_t unit)
  * by the caller). Returns how many were set; -1 when memory is out, then nothing was set.
  */
 NODISCARD int statements_find(const struct instr_list *code, uint8_t *skip);
+
+/*
+ * The same hits without LINE events, from how often instructions ran:
+ *
+ *     hits(line) = sum over its terms of coefficient * count(instr)
+ *
+ * where count is how often the instruction began, or, if `completed`, how often it began and was
+ * not left by an exception (so that execution went on behind it, or jumped). A frame that is at an
+ * instruction has begun but not completed it. The sum is over what happened while one counted: it
+ * is exact for any stretch of time in which each beginning and each completion is counted when it
+ * takes place.
+ *
+ * Terms never name an instruction whose executions cannot be counted (`uncounted`).
+ */
+struct hit_term {
+    int32_t line;
+    int32_t coefficient;
+    uint32_t instr; /* index */
+    bool completed;
+};
+
+/*
+ * Puts the terms, sorted by line, into *terms (owned by the caller, to be released by free).
+ * `skip` is what statements_find found. Returns how many there are; -1 when memory is out or the
+ * events of this code cannot be told from instruction counts: then it has to stay with its events.
+ */
+NODISCARD int statements_find_terms(const struct instr_list *code, const uint8_t *skip,
+                                    struct hit_term **terms);
 
 #endif
