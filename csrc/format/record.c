@@ -2,6 +2,7 @@
 #include "format/record.h"
 
 #include "format/block.h" /* crc32c */
+#include "format/table_parts.h"
 
 /* ---- file header ------------------------------------------------------------------------- */
 
@@ -68,24 +69,6 @@ enum header_verdict file_header_get(const uint8_t *bytes, size_t n_bytes,
 
 /* ---- table records ------------------------------------------------------------------------ */
 
-/* Writes the head with the length left open; record_close fills it in. */
-static uint8_t *record_open(struct put *to, enum table_tag tag)
-{
-    uint8_t *head = to->p;
-    put_u8(to, (uint8_t)tag);
-    put_u32(to, 0);
-    return head;
-}
-
-static void record_close(struct put *to, uint8_t *head)
-{
-    struct put length;
-    if (to->bad)
-        return;
-    length = put_over(head + 1, 4);
-    put_u32(&length, (uint32_t)(to->p - head - TABLE_RECORD_HEAD_BYTES));
-}
-
 uint8_t table_next(struct get *from, struct get *payload)
 {
     uint8_t tag;
@@ -109,16 +92,6 @@ static const void *get_rest(struct get *payload, uint32_t *n_bytes)
 {
     *n_bytes = (uint32_t)get_left(payload);
     return get_bytes(payload, *n_bytes);
-}
-
-static uint32_t get_varint32(struct get *from)
-{
-    uint64_t value = get_varint(from);
-    if (value > UINT32_MAX) {
-        from->bad = true;
-        return 0;
-    }
-    return (uint32_t)value;
 }
 
 void record_put_string(struct put *to, const struct rec_string *rec)

@@ -25,7 +25,7 @@
 enum file_content { FILE_HAS_MEMORY = 1, FILE_HAS_LINES = 2 };
 
 enum file_option {
-    OPTION_NATIVE = 1,
+    OPTION_NATIVE = 1, /* events name HYBRID records, not NODE */
     OPTION_PYTHON_ALLOCATORS = 2,
     OPTION_FREE_THREADED = 4,
     OPTION_NO_PYTHON_STACKS = 8, /* the interpreter's layout was not known */
@@ -75,7 +75,11 @@ enum table_tag {
     TABLE_THREAD = 4,
     TABLE_META = 5,
     TABLE_SOURCE = 6,
-    /* 7..15 are kept for modules, native nodes, symbols and types */
+    TABLE_NATIVE_NODE = 7, /* 7 to 10: record_native.h */
+    TABLE_MODULE = 8,
+    TABLE_HYBRID = 9,
+    TABLE_SYMBOL = 10,
+    /* 11..15 are kept for types */
     TABLE_FUNCTION = 16,
     TABLE_LINE = 17,
 };
@@ -221,7 +225,7 @@ static inline bool event_kind_is_known(uint8_t kind)
  */
 struct event {
     uint8_t kind;     /* enum event_kind */
-    uint32_t node;    /* allocations: the Python stack */
+    uint32_t node;    /* allocations: the stack; NODE, or HYBRID with OPTION_NATIVE */
     uint64_t address; /* allocations, frees and munmap; UNFREE; marks: enum mark_kind */
     uint64_t size;    /* allocations: requested bytes; munmap: length; marks: value */
     uint64_t seq;
