@@ -20,7 +20,7 @@ C_LAYERS = {
     "format": {"base"},
     "interp": {"base"},
     "capture": {"base", "format", "interp"},
-    "lines": {"base", "format"},
+    "lines": {"base", "format", "interp"},
     "profile": {"base", "format"},
     "python": {"base", "format", "interp", "capture", "lines", "profile"},
 }

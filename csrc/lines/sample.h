@@ -1,0 +1,138 @@
+/*
+ * sample.h - the time of hot code, by samples of the threads that run it.
+ *
+ * A thread is interrupted at random moments of its CPU time, in user mode only, so that no system
+ * call of the program is ever cut short; a helper thread looks at those that do not run. A sample
+ * of weight w (ticks) is charged to the line of the innermost profiled frame (exclusive) and to
+ * every profiled line on the stack once (inclusive). Samples that hit the interpreter's and our own
+ * instrumentation are thrown away, and counted.
+ *
+ * Everything is added up in tallies that one thread each writes with plain stores; the result is
+ * the sum of all tallies. Sampling needs no GIL and takes no lock that the program could hold.
+ */
+#ifndef PROFTRACE_LINES_SAMPLE_H
+#define PROFTRACE_LINES_SAMPLE_H
+
+#include "interp/frames.h"
+#include "lines/registry.h"
+
+#include <stdbool.h>
+
+/* ---- for the callbacks ---------------------------------------------------------------------- */
+
+/* What python/ knows of the interpreter; copied. */
+struct sample_host {
+    const struct frame_reader *frames; /* borrowed; `intern` is not used */
+    uintptr_t eval_loop;               /* address of _PyEval_EvalFrameDefault */
+    uint32_t state_tracing;            /* offsets in the thread state: int, */
+    uint32_t state_native_id;          /* and unsigned long */
+};
+
+/*
+ * Starts the helper thread and makes everything ready; to be called inside a callback when the
+ * first code object turns hot. Returns NULL (also when it had been started before), or a static
+ * text that says why there can be no samples here: the same one at every further call.
+ */
+NODISCARD const char *sample_start(const struct sample_host *host);
+
+/*
+ * The calling thread runs hot code: it is sampled until it ends. Cheap when it is known; otherwise
+ * the thread holds the GIL and is inside a callback.
+ */
+void sample_thread_enter_slow(void);
+extern TLS_FAST struct sample_thread *sample_self; /* NULL until then */
+
+static inline void sample_thread_enter(void)
+{
+    if (unlikely(sample_self == NULL))
+        sample_thread_enter_slow();
+}
+
+/*
+ * Each kind of event comes out of other functions of the interpreter. They are learned by looking
+ * at the native stack once, from within a callback of that kind, as soon as there are samples.
+ */
+enum sample_event {
+    SAMPLE_EVENT_LINE,
+    SAMPLE_EVENT_INSTRUCTION,
+    SAMPLE_EVENT_START, /* and RESUME */
+    SAMPLE_EVENT_RETURN,
+    SAMPLE_EVENT_YIELD,
+    SAMPLE_EVENT_RAISE,
+    SAMPLE_EVENT_UNWIND,
+    SAMPLE_EVENT_THROW,
+};
+
+extern uint32_t sample_unlearned; /* a bit each; 0 while there are no samples */
+void sample_learn_slow(enum sample_event event);
+
+/* To be called by the callback itself, but need not be by the one that only counts. */
+static inline void sample_learn(enum sample_event event)
+{
+    if (unlikely(sample_unlearned >> event & 1))
+        sample_learn_slow(event);
+}
+
+/*
+ * Ends sampling for good and leaves nothing behind that could reach the program, or what it is
+ * replaced by (exec): for the end of the session. Any thread may call it, a signal handler too.
+ */
+void sample_stop(void);
+
+/* In a forked child, which has no timer and no helper thread: forgets what the parent had. */
+void sample_after_fork(void);
+
+/* ---- for the result ------------------------------------------------------------------------- */
+
+/* Weights in ticks (base/ticks.h); squares are sums of squared weights, for the error. */
+struct sample_line {
+    uint64_t exclusive;
+    uint64_t inclusive;
+    double exclusive_squares;
+    double inclusive_squares;
+    uint64_t covered;   /* cold code: time of hot frames while its clock was running on this line */
+    uint32_t samples;   /* in which it was the innermost profiled line */
+    uint32_t discarded; /* the same, but of instrumentation: in none of the above */
+};
+
+/* The share of one tally in one code object. */
+struct sample_table {
+    const struct lines_code *code;
+    uint64_t inclusive; /* every sample once, however often it is on the stack */
+    double inclusive_squares;
+    uint64_t samples; /* that found it anywhere on the stack */
+    struct sample_line lines[]; /* code->n_lines */
+};
+
+/* Calls of hot code: a line of the nearest profiled caller, and the callee. */
+struct sample_edge {
+    uint32_t caller; /* code ids; 0 = called from no profiled code */
+    uint32_t line;   /* of the caller; 0 then */
+    uint32_t callee;
+    uint32_t samples;
+    uint64_t inclusive;
+    uint64_t exclusive; /* of the callee */
+};
+
+struct sample_tally {
+    struct sample_tally *next;    /* of all there ever were */
+    struct sample_table **tables; /* by code id; NULL = never met. Read with acquire order: */
+    uint32_t n_tables;            /* first this, then `tables` */
+    struct sample_edge *edges;    /* open addressing; slots with callee 0 are free */
+    uint32_t n_edge_slots;        /* first this, then `edges`; 0 while there is none */
+    uint64_t samples;             /* that found profiled code */
+    uint64_t discarded;           /* that found instrumentation */
+    uint64_t elsewhere;           /* that found no profiled code */
+    uint64_t torn;                /* whose stack could not be read to its end */
+    struct arena arena;
+};
+
+extern struct sample_tally *sample_tallies; /* list head; read with acquire order */
+
+/*
+ * Writes how samples were taken, as JSON without a NUL at its end, and returns its length; 0 when
+ * sampling was never started. `room` of 512 is always enough.
+ */
+size_t sample_describe(char *text, size_t room);
+
+#endif
