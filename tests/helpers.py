@@ -97,7 +97,7 @@ class ProfileBuilder:
                 array("I", (ids[name] for _, name in self.threads)),
             ),
             samples=self._samples(),
-            calls=CallTable(*(array("q") for _ in range(6))),
+            calls=CallTable(*(array("q") for _ in range(12))),
             lines=LineTable(array("I"), array("I"), {}),
             meta={"program": "test.py", "tool": "memtrace"},
             header={"version": 1, "content": 1, "options": 0, "pid": 1, "ppid": 0,

@@ -4,6 +4,7 @@ the C code, so that a mistake there is not made twice. Blocks are stored raw."""
 from __future__ import annotations
 
 import struct
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 MAGIC = b"\x89PTRC\r\n\x1a"
@@ -219,14 +220,45 @@ class LogWriter:
         return file_header(self.content, self.options) + b"".join(self.blocks)
 
 
-def function_record(code: int, source: int, calls: int, inclusive: int, exclusive: int) -> bytes:
+def function_record(
+    code: int, source: int, calls: int, inclusive: int, exclusive: int, *, details: bytes = b""
+) -> bytes:
     fields = varint(code) + varint(source) + b"\0" + varint(calls)
-    return record(16, fields + svarint(inclusive) + svarint(exclusive))
+    return record(16, fields + svarint(inclusive) + svarint(exclusive) + details)
 
 
-def line_record(code: int, line: int, hits: int, inclusive: int, exclusive: int) -> bytes:
+def line_record(
+    code: int, line: int, hits: int, inclusive: int, exclusive: int, *, details: bytes = b""
+) -> bytes:
     fields = b"".join(map(varint, [code, line, hits, hits]))
-    return record(17, fields + svarint(inclusive) + svarint(exclusive) + svarint(0))
+    return record(17, fields + svarint(inclusive) + svarint(exclusive) + svarint(0) + details)
+
+
+def function_details(
+    reason: int = 0, samples: int = 0, discarded: int = 0, yields: int = 0, error: int = 0
+) -> bytes:
+    """What may follow in a function record; the error is that of both times."""
+    fields = map(varint, [samples, discarded, yields, error, error])
+    return bytes([reason]) + b"".join(fields)
+
+
+def line_details(
+    shortest: int = 0,
+    longest: int = 0,
+    histogram: Sequence[int] = (),
+    samples: int = 0,
+    error: int = 0,
+) -> bytes:
+    """What may follow in a line record."""
+    buckets = b"".join(map(varint, histogram))
+    head = varint(shortest) + varint(longest) + varint(len(buckets)) + buckets
+    return head + varint(samples) + varint(error) + varint(error)
+
+
+def call_record(caller: int, line: int, callee: int, calls: int, time: int) -> bytes:
+    """Calls whose inclusive and exclusive times are the same."""
+    fields = b"".join(map(varint, [caller, line, callee, calls]))
+    return record(18, fields + svarint(time) + svarint(time))
 
 
 @dataclass(frozen=True)

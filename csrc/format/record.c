@@ -214,17 +214,32 @@ void record_put_function(struct put *to, const struct rec_function *rec)
     put_varint(to, rec->calls);
     put_varint(to, zigzag(rec->inclusive_ns));
     put_varint(to, zigzag(rec->exclusive_ns));
+    put_u8(to, rec->reason);
+    put_varint(to, rec->samples);
+    put_varint(to, rec->discarded);
+    put_varint(to, rec->yields);
+    put_varint(to, rec->exclusive_error_ns);
+    put_varint(to, rec->inclusive_error_ns);
     record_close(to, head);
 }
 
 void record_get_function(struct get *payload, struct rec_function *rec)
 {
+    *rec = (struct rec_function){0};
     rec->code = get_varint32(payload);
     rec->source = get_varint32(payload);
     rec->regime = get_u8(payload);
     rec->calls = get_varint(payload);
     rec->inclusive_ns = unzigzag(get_varint(payload));
     rec->exclusive_ns = unzigzag(get_varint(payload));
+    if (get_left(payload) == 0)
+        return; /* written before there were the fields that follow */
+    rec->reason = get_u8(payload);
+    rec->samples = get_varint(payload);
+    rec->discarded = get_varint(payload);
+    rec->yields = get_varint(payload);
+    rec->exclusive_error_ns = get_varint(payload);
+    rec->inclusive_error_ns = get_varint(payload);
 }
 
 void record_put_line(struct put *to, const struct rec_line *rec)
@@ -237,11 +252,19 @@ void record_put_line(struct put *to, const struct rec_line *rec)
     put_varint(to, zigzag(rec->inclusive_ns));
     put_varint(to, zigzag(rec->exclusive_ns));
     put_varint(to, zigzag(rec->await_ns));
+    put_varint(to, rec->min_ns);
+    put_varint(to, rec->max_ns);
+    put_varint(to, rec->histogram_bytes);
+    put_bytes(to, rec->histogram, rec->histogram_bytes);
+    put_varint(to, rec->samples);
+    put_varint(to, rec->exclusive_error_ns);
+    put_varint(to, rec->inclusive_error_ns);
     record_close(to, head);
 }
 
 void record_get_line(struct get *payload, struct rec_line *rec)
 {
+    *rec = (struct rec_line){0};
     rec->code = get_varint32(payload);
     rec->line = get_varint32(payload);
     rec->hits = get_varint(payload);
@@ -249,6 +272,49 @@ void record_get_line(struct get *payload, struct rec_line *rec)
     rec->inclusive_ns = unzigzag(get_varint(payload));
     rec->exclusive_ns = unzigzag(get_varint(payload));
     rec->await_ns = unzigzag(get_varint(payload));
+    if (get_left(payload) == 0)
+        return; /* as above */
+    rec->min_ns = get_varint(payload);
+    rec->max_ns = get_varint(payload);
+    rec->histogram_bytes = get_varint32(payload);
+    rec->histogram = get_bytes(payload, rec->histogram_bytes);
+    rec->samples = get_varint(payload);
+    rec->exclusive_error_ns = get_varint(payload);
+    rec->inclusive_error_ns = get_varint(payload);
+}
+
+unsigned record_get_buckets(const struct rec_line *rec, uint64_t buckets[LINE_BUCKETS_MAX])
+{
+    struct get from = get_over(rec->histogram, rec->histogram_bytes);
+    unsigned n = 0;
+    memset(buckets, 0, LINE_BUCKETS_MAX * sizeof buckets[0]);
+    while (get_left(&from) != 0) {
+        uint64_t count = get_varint(&from);
+        buckets[n < LINE_BUCKETS_MAX ? n++ : LINE_BUCKETS_MAX - 1] += count;
+    }
+    return n;
+}
+
+void record_put_call(struct put *to, const struct rec_call *rec)
+{
+    uint8_t *head = record_open(to, TABLE_CALL);
+    put_varint(to, rec->caller);
+    put_varint(to, rec->line);
+    put_varint(to, rec->callee);
+    put_varint(to, rec->calls);
+    put_varint(to, zigzag(rec->inclusive_ns));
+    put_varint(to, zigzag(rec->exclusive_ns));
+    record_close(to, head);
+}
+
+void record_get_call(struct get *payload, struct rec_call *rec)
+{
+    rec->caller = get_varint32(payload);
+    rec->line = get_varint32(payload);
+    rec->callee = get_varint32(payload);
+    rec->calls = get_varint(payload);
+    rec->inclusive_ns = unzigzag(get_varint(payload));
+    rec->exclusive_ns = unzigzag(get_varint(payload));
 }
 
 /* ---- events ------------------------------------------------------------------------------- */

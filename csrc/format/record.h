@@ -82,6 +82,7 @@ enum table_tag {
     /* 11..15 are kept for types */
     TABLE_FUNCTION = 16,
     TABLE_LINE = 17,
+    TABLE_CALL = 18,
 };
 
 /* Id 0 is the empty string and is never written. Ids of every table count up from 1. */
@@ -136,17 +137,46 @@ struct rec_source {
 
 enum line_regime { REGIME_COLD = 0, REGIME_HOT = 1 };
 
-/* Totals of one code object over all threads. Times in ns. */
+/* Why a code object that ran often enough was not counted by blocks and timed by samples. */
+enum cold_reason {
+    COLD_UNASKED = 0, /* nothing to explain: hot, or not run often enough */
+    COLD_CLOCK = 1,   /* the user wants every event timed by the clock */
+    COLD_SAMPLER = 2, /* no way to take samples here */
+    COLD_LAYOUT = 3,  /* the interpreter's memory layout is not known */
+    COLD_THREADS = 4, /* the interpreter runs threads without a GIL */
+    COLD_TOOL = 5,    /* another tool listens to events */
+    COLD_TRACE = 6,   /* a trace function is set */
+    COLD_CODE = 7,    /* its blocks were not understood */
+    COLD_MEMORY = 8,  /* memory was out */
+    COLD_JIT = 9,     /* the interpreter compiles to machine code */
+};
+
+/*
+ * Totals of one code object over all threads. Times in ns; an error is one standard deviation of
+ * the time it goes with. What old writers did not have is read as 0.
+ */
 struct rec_function {
     uint32_t code;
     uint32_t source; /* source id, 0 = the text was not to be had */
-    uint8_t regime;  /* enum line_regime */
-    uint64_t calls;  /* entries: PY_START events */
+    uint8_t regime;  /* enum line_regime: the last one */
+    uint64_t calls;  /* how often it began */
     int64_t inclusive_ns;
     int64_t exclusive_ns;
+    uint8_t reason;     /* enum cold_reason */
+    uint64_t samples;   /* that found it running */
+    uint64_t discarded; /* samples of our own instrumentation at work for it */
+    uint64_t yields;    /* how often it was suspended, if it was timed by the clock */
+    uint64_t exclusive_error_ns;
+    uint64_t inclusive_error_ns;
 };
 
-/* One line of one code object over all threads. A line that never ran has no record. */
+/*
+ * One line of one code object over all threads. A line that never ran has no record.
+ *
+ * min, max and histogram are of single hits, callees included and suspended time excluded, as far
+ * as they were timed by the clock: bucket k counts those of [2^k, 2^(k+1)) ns, bucket 0 those below
+ * 2 ns, the last one everything above.
+ */
 struct rec_line {
     uint32_t code;
     uint32_t line;
@@ -154,7 +184,29 @@ struct rec_line {
     uint64_t raw_hits; /* LINE deliveries */
     int64_t inclusive_ns;
     int64_t exclusive_ns;
-    int64_t await_ns; /* suspended time; 0 until it is measured */
+    int64_t await_ns; /* suspended time, added up over frames that waited at the same time */
+    uint64_t min_ns;  /* 0 when no hit was timed */
+    uint64_t max_ns;
+    const uint8_t *histogram; /* a varint a bucket; get it with record_get_buckets */
+    uint32_t histogram_bytes;
+    uint64_t samples;
+    uint64_t exclusive_error_ns;
+    uint64_t inclusive_error_ns;
+};
+
+#define LINE_BUCKETS_MAX 64 /* a reader adds up in the last one what goes beyond */
+
+/*
+ * The calls of one profiled code object from one line of another. The inclusive time of calls
+ * inside calls of the same kind counts once; the exclusive one is the callee's.
+ */
+struct rec_call {
+    uint32_t caller; /* code id; 0 = from code that is not profiled */
+    uint32_t line;   /* of the caller; 0 then */
+    uint32_t callee;
+    uint64_t calls; /* as far as they were seen one by one */
+    int64_t inclusive_ns;
+    int64_t exclusive_ns;
 };
 
 void record_put_string(struct put *to, const struct rec_string *rec);
@@ -165,6 +217,7 @@ void record_put_meta(struct put *to, const struct rec_meta *rec);
 void record_put_source(struct put *to, const struct rec_source *rec);
 void record_put_function(struct put *to, const struct rec_function *rec);
 void record_put_line(struct put *to, const struct rec_line *rec);
+void record_put_call(struct put *to, const struct rec_call *rec);
 
 /* Takes one record's head; returns its tag and a get over just its payload. 0 at the end. */
 NODISCARD uint8_t table_next(struct get *from, struct get *payload);
@@ -177,6 +230,9 @@ void record_get_meta(struct get *payload, struct rec_meta *rec);
 void record_get_source(struct get *payload, struct rec_source *rec);
 void record_get_function(struct get *payload, struct rec_function *rec);
 void record_get_line(struct get *payload, struct rec_line *rec);
+void record_get_call(struct get *payload, struct rec_call *rec);
+/* Returns how many buckets there are; the rest of them is set to 0. */
+unsigned record_get_buckets(const struct rec_line *rec, uint64_t buckets[LINE_BUCKETS_MAX]);
 
 /* ---- events ------------------------------------------------------------------------------- */
 

@@ -242,7 +242,7 @@ static int totals_alloc(struct account_totals *totals)
     uint32_t n_codes = __atomic_load_n(&lines_registry.n_codes, __ATOMIC_ACQUIRE);
     struct line_total *lines;
     uint32_t n = 0;
-    totals->n_codes = n_codes;
+    *totals = (struct account_totals){.n_codes = n_codes};
     totals->n_bytes = totals_bytes(n_codes);
     totals->codes = pages_alloc(totals->n_bytes);
     if (totals->codes == NULL)

@@ -190,20 +190,47 @@ void account_after_fork(void);
 /* Whether no registered code object has run so far. Takes no lock. */
 bool account_is_empty(void);
 
-/* Totals of a code object over all threads, what is running included up to now. */
+#define LINE_BUCKETS 38 /* of a histogram: up to 2^37 ns, more than two minutes */
+
+/*
+ * Totals of a code object over all threads, what is running included up to now. Times in ticks.
+ * Errors are one standard deviation; those of an inclusive and an exclusive time go together.
+ */
 struct line_total {
     uint64_t hits;
     uint64_t raw_hits;
     int64_t inclusive;
     int64_t exclusive;
+    int64_t await;
+    int64_t min; /* of one hit; both 0 when the histogram is empty */
+    int64_t max;
+    uint64_t samples;
+    uint64_t exclusive_error;
+    uint64_t inclusive_error;
     uint64_t mark; /* the last thread whose running frames were added: outermost first */
+    uint64_t histogram[LINE_BUCKETS]; /* hits by log2 of their ns */
+};
+
+/* Calls of a code object from one line; caller 0 = from code that is not profiled. */
+struct call_total {
+    uint32_t caller; /* code id */
+    uint32_t line;
+    uint32_t callee; /* code id */
+    uint64_t calls;
+    int64_t inclusive;
+    int64_t exclusive;
 };
 
 struct code_total {
     const struct lines_code *code;
     uint64_t calls;
+    uint64_t yields;
     int64_t inclusive;
     int64_t exclusive;
+    uint64_t samples;
+    uint64_t discarded;
+    uint64_t exclusive_error;
+    uint64_t inclusive_error;
     uint64_t mark;
     struct line_total *lines; /* code->n_lines */
 };
@@ -211,6 +238,8 @@ struct code_total {
 struct account_totals {
     struct code_total *codes; /* by code id - 1 */
     uint32_t n_codes;
+    struct call_total *edges;
+    uint32_t n_edges;
     size_t n_bytes; /* owned pages */
 };
 

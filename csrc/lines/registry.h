@@ -53,6 +53,7 @@ struct lines_code {
     const void *key; /* the code object; compared, never followed */
     uint32_t id;     /* from 1, also the index of its tables */
     uint8_t regime;  /* enum line_regime */
+    uint8_t reason;  /* enum cold_reason */
     uint32_t name;   /* text ids */
     uint32_t qualname;
     uint32_t file;

@@ -138,6 +138,60 @@ static void put_dictionary(struct result *result, const struct account_totals *t
                                                .start_mono_ns = thread->start_mono_ns});
 }
 
+/* What the clock shows can be below nothing: its own cost is taken out, and known only roughly. */
+static int64_t duration_ns(int64_t ticks, double scale_ns)
+{
+    return ticks < 0 ? 0 : (int64_t)((double)ticks * scale_ns);
+}
+
+static uint64_t error_ns(uint64_t ticks, double scale_ns)
+{
+    return (uint64_t)((double)ticks * scale_ns + 0.5);
+}
+
+/* Writes the buckets up to the last one in use. */
+static struct put put_histogram(const struct line_total *line,
+                                uint8_t bytes[LINE_BUCKETS * VARINT_MAX_BYTES])
+{
+    struct put to = put_over(bytes, LINE_BUCKETS * VARINT_MAX_BYTES);
+    unsigned n = LINE_BUCKETS;
+    while (n != 0 && line->histogram[n - 1] == 0)
+        n--;
+    for (unsigned i = 0; i < n; i++)
+        put_varint(&to, line->histogram[i]);
+    return to;
+}
+
+static void put_line(struct result *result, const struct lines_code *code, uint32_t index,
+                     const struct line_total *line, double scale_ns)
+{
+    uint8_t histogram[LINE_BUCKETS * VARINT_MAX_BYTES];
+    struct rec_line rec = {
+        .code = code->id,
+        .line = (uint32_t)code->first_line + index,
+        .hits = line->hits,
+        .raw_hits = line->raw_hits,
+        .inclusive_ns = duration_ns(line->inclusive, scale_ns),
+        .exclusive_ns = duration_ns(line->exclusive, scale_ns),
+        .await_ns = duration_ns(line->await, scale_ns),
+        .min_ns = (uint64_t)duration_ns(line->min, scale_ns),
+        .max_ns = (uint64_t)duration_ns(line->max, scale_ns),
+        .histogram = histogram,
+        .histogram_bytes = (uint32_t)(put_histogram(line, histogram).p - histogram),
+        .samples = line->samples,
+        .exclusive_error_ns = error_ns(line->exclusive_error, scale_ns),
+        .inclusive_error_ns = error_ns(line->inclusive_error, scale_ns),
+    };
+    record_put_line(record_begin(result, BLOCK_LINES, rec.histogram_bytes), &rec);
+}
+
+/* A line can have time and no event: a generator that was profiled while suspended. */
+static bool line_has_run(const struct line_total *line)
+{
+    return line->hits != 0 || line->raw_hits != 0 || line->inclusive != 0 || line->await != 0 ||
+           line->samples != 0;
+}
+
 static void put_code_lines(struct result *result, const struct code_total *total, double scale_ns)
 {
     const struct lines_code *code = total->code;
@@ -146,23 +200,34 @@ static void put_code_lines(struct result *result, const struct code_total *total
         .source = code->source,
         .regime = code->regime,
         .calls = total->calls,
-        .inclusive_ns = (int64_t)((double)total->inclusive * scale_ns),
-        .exclusive_ns = (int64_t)((double)total->exclusive * scale_ns),
+        .inclusive_ns = duration_ns(total->inclusive, scale_ns),
+        .exclusive_ns = duration_ns(total->exclusive, scale_ns),
+        .reason = code->reason,
+        .samples = total->samples,
+        .discarded = total->discarded,
+        .yields = total->yields,
+        .exclusive_error_ns = error_ns(total->exclusive_error, scale_ns),
+        .inclusive_error_ns = error_ns(total->inclusive_error, scale_ns),
     };
     record_put_function(record_begin(result, BLOCK_LINES, 0), &function);
-    for (uint32_t i = 0; i < code->n_lines; i++) {
-        const struct line_total *line = &total->lines[i];
-        struct rec_line rec = {
-            .code = code->id,
-            .line = (uint32_t)code->first_line + i,
-            .hits = line->hits,
-            .raw_hits = line->raw_hits,
-            .inclusive_ns = (int64_t)((double)line->inclusive * scale_ns),
-            .exclusive_ns = (int64_t)((double)line->exclusive * scale_ns),
+    for (uint32_t i = 0; i < code->n_lines; i++)
+        if (line_has_run(&total->lines[i]))
+            put_line(result, code, i, &total->lines[i], scale_ns);
+}
+
+static void put_edges(struct result *result, const struct account_totals *totals, double scale_ns)
+{
+    for (uint32_t i = 0; i < totals->n_edges; i++) {
+        const struct call_total *edge = &totals->edges[i];
+        struct rec_call rec = {
+            .caller = edge->caller,
+            .line = edge->line,
+            .callee = edge->callee,
+            .calls = edge->calls,
+            .inclusive_ns = duration_ns(edge->inclusive, scale_ns),
+            .exclusive_ns = duration_ns(edge->exclusive, scale_ns),
         };
-        /* A line can have time and no event: a generator that was profiled while suspended. */
-        if (line->raw_hits != 0 || line->inclusive != 0)
-            record_put_line(record_begin(result, BLOCK_LINES, 0), &rec);
+        record_put_call(record_begin(result, BLOCK_LINES, 0), &rec);
     }
 }
 
@@ -199,6 +264,7 @@ static void put_everything(struct result *result, const struct result_settings *
     put_dictionary(result, &totals);
     for (uint32_t i = 0; i < totals.n_codes; i++)
         put_code_lines(result, &totals.codes[i], scale_ns);
+    put_edges(result, &totals, scale_ns);
     record_put_end(record_begin(result, BLOCK_END, 0),
                    &(struct rec_end){.reason = end_reason, .mono_ns = end.mono_ns});
     block_close(result);

@@ -35,6 +35,7 @@ void dictionary_release(struct dictionary *dict)
     vec_release(&dict->sources);
     vec_release(&dict->functions);
     vec_release(&dict->lines);
+    vec_release(&dict->calls);
     table_release(&dict->thread_rows);
 }
 
@@ -150,6 +151,8 @@ static enum take_verdict take_record(struct dictionary *dict, uint8_t tag, struc
         take_plain(&dict->functions, record_get_function, payload);
     case TABLE_LINE:
         take_plain(&dict->lines, record_get_line, payload);
+    case TABLE_CALL:
+        take_plain(&dict->calls, record_get_call, payload);
     default:
         return TAKE_OK; /* of a later version */
     }

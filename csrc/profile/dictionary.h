@@ -30,6 +30,7 @@ struct dictionary {
     VEC(struct rec_source) sources;
     VEC(struct rec_function) functions;
     VEC(struct rec_line) lines;
+    VEC(struct rec_call) calls;
     struct table thread_rows; /* thread index -> row of `threads`, plus 1 */
     uint64_t n_records;       /* of all kinds, so far */
     VEC(uint8_t *) payloads;  /* owned: what the texts point into */

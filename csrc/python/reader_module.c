@@ -53,7 +53,10 @@ struct field {
     uint8_t n_bytes; /* 1 or 4: becomes uint32; 8: int64 */
 };
 
-#define FIELD(type, member) {#member, offsetof(type, member), sizeof(((type *)NULL)->member)}
+#define FIELD(type, member)                                             \
+    {                                                                   \
+#member, offsetof(type, member), sizeof(((type *)NULL)->member) \
+    }
 
 static PyObject *column_object(const void *rows, size_t n, size_t row_bytes,
                                const struct field *field)
@@ -107,15 +110,37 @@ static const struct field stack_fields[] = {FIELD(struct stack_row, parent),
                                             FIELD(struct stack_row, frame)};
 static const struct field site_fields[] = {FIELD(struct site, stack), FIELD(struct site, thread),
                                            FIELD(struct site, allocator)};
-static const struct field call_fields[] = {
-    FIELD(struct call_row, function),     FIELD(struct call_row, source),
-    FIELD(struct call_row, regime),       FIELD(struct call_row, calls),
-    FIELD(struct call_row, inclusive_ns), FIELD(struct call_row, exclusive_ns)};
-static const struct field line_fields[] = {
-    FIELD(struct line_row, function),     FIELD(struct line_row, line),
-    FIELD(struct line_row, hits),         FIELD(struct line_row, raw_hits),
-    FIELD(struct line_row, inclusive_ns), FIELD(struct line_row, exclusive_ns),
-    FIELD(struct line_row, await_ns)};
+static const struct field call_fields[] = {FIELD(struct call_row, function),
+                                           FIELD(struct call_row, source),
+                                           FIELD(struct call_row, regime),
+                                           FIELD(struct call_row, reason),
+                                           FIELD(struct call_row, calls),
+                                           FIELD(struct call_row, yields),
+                                           FIELD(struct call_row, inclusive_ns),
+                                           FIELD(struct call_row, exclusive_ns),
+                                           FIELD(struct call_row, samples),
+                                           FIELD(struct call_row, discarded),
+                                           FIELD(struct call_row, exclusive_error_ns),
+                                           FIELD(struct call_row, inclusive_error_ns)};
+static const struct field line_fields[] = {FIELD(struct line_row, function),
+                                           FIELD(struct line_row, line),
+                                           FIELD(struct line_row, hits),
+                                           FIELD(struct line_row, raw_hits),
+                                           FIELD(struct line_row, inclusive_ns),
+                                           FIELD(struct line_row, exclusive_ns),
+                                           FIELD(struct line_row, await_ns),
+                                           FIELD(struct line_row, min_ns),
+                                           FIELD(struct line_row, max_ns),
+                                           FIELD(struct line_row, samples),
+                                           FIELD(struct line_row, exclusive_error_ns),
+                                           FIELD(struct line_row, inclusive_error_ns),
+                                           FIELD(struct line_row, buckets_at),
+                                           FIELD(struct line_row, n_buckets)};
+static const struct field edge_fields[] = {
+    FIELD(struct edge_row, caller),       FIELD(struct edge_row, line),
+    FIELD(struct edge_row, callee),       FIELD(struct edge_row, calls),
+    FIELD(struct edge_row, inclusive_ns), FIELD(struct edge_row, exclusive_ns)};
+static const struct field bucket_fields[] = {{"count", 0, 8}};
 
 static PyObject *strings_object(const struct stacks *stacks)
 {
@@ -166,7 +191,9 @@ static int put_tables(PyObject *out, const struct built_profile *profile)
         PUT_TABLE(out, "frames", &stacks->frames, frame_fields) != 0 ||
         PUT_TABLE(out, "stacks", &stacks->rows, stack_fields) != 0 ||
         PUT_TABLE(out, "calls", &profile->results.calls, call_fields) != 0 ||
-        PUT_TABLE(out, "lines", &profile->results.lines, line_fields) != 0)
+        PUT_TABLE(out, "lines", &profile->results.lines, line_fields) != 0 ||
+        PUT_TABLE(out, "edges", &profile->results.edges, edge_fields) != 0 ||
+        PUT_TABLE(out, "buckets", &profile->results.buckets, bucket_fields) != 0)
         return -1;
     return put_threads(out, profile) != 0 || put_values(out, profile) != 0 ? -1 : 0;
 }

@@ -189,10 +189,14 @@ void fixture_memory(struct log_fixture *log, bool ended)
 void fixture_lines(struct log_fixture *log)
 {
     static const char source[] = "def fast(n):\n    return n\n\n\ndef slow(n):\n    fast(n)\n";
-    static const struct rec_function functions[] = {{1, 1, REGIME_COLD, 10, 1000, 900},
-                                                    {2, 1, REGIME_HOT, 5, 50000, 40000}};
-    static const struct rec_line lines[] = {{1, 2, 10, 10, 1000, 900, 0},
-                                            {2, 6, 5, 10, 50000, -40000, 7}};
+    static const struct rec_function functions[] = {
+        {1, 1, REGIME_COLD, 10, 1000, 900, COLD_CLOCK, 0, 0, 2, 30, 40},
+        {2, 1, REGIME_HOT, 5, 50000, 40000, COLD_UNASKED, 9, 1, 0, 50, 60}};
+    static const struct rec_line lines[] = {
+        {1, 2, 10, 10, 1000, 900, 0, 80, 300, (const uint8_t *)"\0\0\0\0\0\0\x09\0\1", 9, 0, 30,
+         40},
+        {2, 6, 5, 10, 50000, -40000, 7, 0, 0, NULL, 0, 9, 50, 60}};
+    static const struct rec_call calls[] = {{0, 0, 2, 5, 50000, 40000}, {2, 6, 1, 10, 1000, 900}};
     struct rec_source text = {1, 1, source, sizeof source - 1};
     struct put *to = &log->put;
     fixture_header(log, FILE_HAS_LINES);
@@ -208,8 +212,9 @@ void fixture_lines(struct log_fixture *log)
     for (int i = 0; i < 2; i++) {
         record_put_function(&log->put, &functions[i]);
         record_put_line(&log->put, &lines[i]);
+        record_put_call(&log->put, &calls[i]);
     }
-    log->n_records = 4;
+    log->n_records = 6;
     fixture_tables(log, BLOCK_LINES);
     fixture_end(log);
 }

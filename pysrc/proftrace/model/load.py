@@ -15,6 +15,7 @@ from proftrace.model.profile import (
     MEMORY_METRICS,
     CallTable,
     Column,
+    EdgeTable,
     FrameTable,
     FunctionTable,
     LineTable,
@@ -74,7 +75,8 @@ def _profile_from_log(path: str, log: _Log) -> Profile:
         threads=_threads(log["threads"]),
         samples=_samples(log),
         calls=_calls(log["calls"]),
-        lines=_lines(log["lines"]),
+        lines=_lines(log["lines"], log["buckets"]["count"]),
+        edges=_edges(log["edges"]),
         sources=_sources(log),
         meta=MappingProxyType(log["meta"]),
         header=MappingProxyType({**log["header"], "end_of_script": int(log["ending"]["marked"])}),
@@ -111,27 +113,41 @@ def _samples(log: _Log) -> SampleTable:
 
 def _calls(table: _Bytes) -> CallTable:
     return CallTable(
-        _ids(table["function"]),
-        _ids(table["source"]),
-        _ids(table["regime"]),
-        _values(table["calls"]),
-        _values(table["inclusive_ns"]),
-        _values(table["exclusive_ns"]),
+        function=_ids(table["function"]),
+        source=_ids(table["source"]),
+        regime=_ids(table["regime"]),
+        reason=_ids(table["reason"]),
+        calls=_values(table["calls"]),
+        yields=_values(table["yields"]),
+        inclusive=_values(table["inclusive_ns"]),
+        exclusive=_values(table["exclusive_ns"]),
+        samples=_values(table["samples"]),
+        discarded=_values(table["discarded"]),
+        exclusive_error=_values(table["exclusive_error_ns"]),
+        inclusive_error=_values(table["inclusive_error_ns"]),
     )
 
 
-def _lines(table: _Bytes) -> LineTable:
-    values = {
-        "hits": _values(table["hits"]),
-        "raw_hits": _values(table["raw_hits"]),
-        "inclusive": _values(table["inclusive_ns"]),
-        "exclusive": _values(table["exclusive_ns"]),
-        "await": _values(table["await_ns"]),
-    }
+def _lines(table: _Bytes, buckets: bytes) -> LineTable:
+    columns = {name.removesuffix("_ns"): column for name, column in table.items()}
     return LineTable(
         _ids(table["function"]),
         _ids(table["line"]),
-        MappingProxyType({m.name: values[m.name] for m in LINE_METRICS}),
+        MappingProxyType({m.name: _values(columns[m.name]) for m in LINE_METRICS}),
+        _ids(table["buckets_at"]),
+        _ids(table["n_buckets"]),
+        _values(buckets),
+    )
+
+
+def _edges(table: _Bytes) -> EdgeTable:
+    return EdgeTable(
+        _ids(table["caller"]),
+        _ids(table["line"]),
+        _ids(table["callee"]),
+        _values(table["calls"]),
+        _values(table["inclusive_ns"]),
+        _values(table["exclusive_ns"]),
     )
 
 

@@ -42,7 +42,27 @@ RAW_HITS = Metric("raw_hits", "count", "LINE deliveries")
 INCLUSIVE = Metric("inclusive", "nanoseconds", "Time with callees")
 EXCLUSIVE = Metric("exclusive", "nanoseconds", "Time without profiled callees")
 AWAIT = Metric("await", "nanoseconds", "Suspended time")
-LINE_METRICS = (HITS, RAW_HITS, INCLUSIVE, EXCLUSIVE, AWAIT)
+MIN = Metric("min", "nanoseconds", "Shortest hit")
+MAX = Metric("max", "nanoseconds", "Longest hit")
+SAMPLES = Metric("samples", "count", "Samples")
+EXCLUSIVE_ERROR = Metric("exclusive_error", "nanoseconds", "Error of the time without callees")
+INCLUSIVE_ERROR = Metric("inclusive_error", "nanoseconds", "Error of the time with callees")
+LINE_METRICS = (
+    HITS,
+    RAW_HITS,
+    INCLUSIVE,
+    EXCLUSIVE,
+    AWAIT,
+    MIN,
+    MAX,
+    SAMPLES,
+    EXCLUSIVE_ERROR,
+    INCLUSIVE_ERROR,
+)
+
+REGIME_COLD = 0  # timed by the clock
+REGIME_HOT = 1  # counted by blocks, timed by samples
+NO_FUNCTION = 0xFFFFFFFF
 
 # The names memray gives to the allocator numbers, which the log shares.
 ALLOCATOR_NAMES: Mapping[int, str] = {
@@ -126,14 +146,25 @@ class SampleTable:
 
 @dataclass(frozen=True, slots=True)
 class CallTable:
-    """Profiled functions: function id, source id (0 = no text), regime, calls, times in ns."""
+    """Profiled functions: function id, source id (0 = no text), counts, and times in ns.
+
+    `regime` is REGIME_COLD or REGIME_HOT; `reason` says why a busy function stayed cold (a number
+    of the log format, 0 = nothing to explain). `samples` found it running, `discarded` found our
+    own instrumentation at work for it. An error is one standard deviation of its time.
+    """
 
     function: Column
     source: Column
     regime: Column
+    reason: Column
     calls: Column
+    yields: Column
     inclusive: Column
     exclusive: Column
+    samples: Column
+    discarded: Column
+    exclusive_error: Column
+    inclusive_error: Column
 
     def __len__(self) -> int:
         return len(self.function)
@@ -141,14 +172,42 @@ class CallTable:
 
 @dataclass(frozen=True, slots=True)
 class LineTable:
-    """Lines of profiled functions that ran: function id, line number, values by metric name."""
+    """Lines of profiled functions that ran: function id, line number, values by metric name.
+
+    The histogram of a row is `buckets[buckets_at[row] : buckets_at[row] + n_buckets[row]]`.
+    """
 
     function: Column
     line: Column
     values: Mapping[str, Column]
+    buckets_at: Column = field(default_factory=lambda: array("I"))
+    n_buckets: Column = field(default_factory=lambda: array("I"))
+    buckets: Column = field(default_factory=lambda: array("q"))
 
     def __len__(self) -> int:
         return len(self.function)
+
+    def histogram(self, row: int) -> Column:
+        """Return how many hits of the line took [2^k, 2^(k+1)) ns (k = 0: less than 2 ns), for each
+        k up to the longest hit; empty if none was timed by the clock."""
+        start = self.buckets_at[row]
+        return self.buckets[start : start + self.n_buckets[row]]
+
+
+@dataclass(frozen=True, slots=True)
+class EdgeTable:
+    """Calls between profiled functions: the caller's function id (NO_FUNCTION: code that is not
+    profiled) and line, the callee's function id, counted calls, and the callee's times in ns."""
+
+    caller: Column = field(default_factory=lambda: array("I"))
+    line: Column = field(default_factory=lambda: array("I"))
+    callee: Column = field(default_factory=lambda: array("I"))
+    calls: Column = field(default_factory=lambda: array("q"))
+    inclusive: Column = field(default_factory=lambda: array("q"))
+    exclusive: Column = field(default_factory=lambda: array("q"))
+
+    def __len__(self) -> int:
+        return len(self.caller)
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,6 +238,7 @@ class Profile:
     samples: SampleTable
     calls: CallTable
     lines: LineTable
+    edges: EdgeTable = field(default_factory=EdgeTable)
     sources: Mapping[int, Source] = field(default_factory=dict)
     meta: Mapping[str, str] = field(default_factory=dict)
     header: Mapping[str, int] = field(default_factory=dict)

@@ -61,8 +61,14 @@ static void table_records_come_back(void)
     struct rec_thread thread = {1, 70000, 3, 1ull << 60}, thread2;
     struct rec_meta meta = {"key", 3, "", 0}, meta2;
     struct rec_source source = {1, 2, "x = 1\n", 6}, source2;
-    struct rec_function function = {1, 2, REGIME_HOT, 3, -4, 5}, function2;
-    struct rec_line line = {1, 70000, 3, 4, -5, 6, INT64_MIN}, line2;
+    struct rec_function function = {1, 2, REGIME_HOT, 3, -4, 5, COLD_TRACE, 6, 7, 8, 9, 10},
+                        function2;
+    struct rec_line line = {1, 70000,     3,  4,          -5,
+                            6, INT64_MIN, 7,  1ull << 40, (const uint8_t *)"\1\0\x80\2",
+                            4, 11,        12, 13},
+                    line2;
+    struct rec_call call = {1, 2, 3, 4, -5, 6}, call2;
+    uint64_t buckets[LINE_BUCKETS_MAX];
     record_put_string(&to, &string);
     record_put_code(&to, &code);
     record_put_node(&to, &node);
@@ -71,6 +77,7 @@ static void table_records_come_back(void)
     record_put_source(&to, &source);
     record_put_function(&to, &function);
     record_put_line(&to, &line);
+    record_put_call(&to, &call);
     CHECK(!to.bad);
 
     from = get_over(bytes, (size_t)(to.p - bytes));
@@ -101,12 +108,50 @@ static void table_records_come_back(void)
     record_get_function(&payload, &function2);
     CHECK(function2.code == 1 && function2.source == 2 && function2.regime == REGIME_HOT);
     CHECK(function2.calls == 3 && function2.inclusive_ns == -4 && function2.exclusive_ns == 5);
+    CHECK(function2.reason == COLD_TRACE && function2.samples == 6 && function2.discarded == 7);
+    CHECK(function2.yields == 8 && function2.exclusive_error_ns == 9);
+    CHECK_EQ(function2.inclusive_error_ns, 10);
     CHECK_EQ(table_next(&from, &payload), TABLE_LINE);
     record_get_line(&payload, &line2);
     CHECK(line2.code == 1 && line2.line == 70000 && line2.hits == 3 && line2.raw_hits == 4);
     CHECK(line2.inclusive_ns == -5 && line2.exclusive_ns == 6 && line2.await_ns == INT64_MIN);
+    CHECK(line2.min_ns == 7 && line2.max_ns == 1ull << 40 && line2.samples == 11);
+    CHECK(line2.exclusive_error_ns == 12 && line2.inclusive_error_ns == 13);
+    CHECK_EQ(record_get_buckets(&line2, buckets), 3);
+    CHECK(buckets[0] == 1 && buckets[1] == 0 && buckets[2] == 256 && buckets[3] == 0);
+    CHECK_EQ(table_next(&from, &payload), TABLE_CALL);
+    record_get_call(&payload, &call2);
+    CHECK(call2.caller == 1 && call2.line == 2 && call2.callee == 3 && call2.calls == 4);
+    CHECK(call2.inclusive_ns == -5 && call2.exclusive_ns == 6 && !payload.bad);
     CHECK_EQ(table_next(&from, &payload), 0);
     CHECK(!from.bad);
+}
+
+static void what_the_first_writers_did_not_know_is_zero(void)
+{
+    const uint8_t function_bytes[] = {1, 2, REGIME_COLD, 3, 4, 5};
+    const uint8_t line_bytes[] = {1, 2, 3, 4, 5, 6, 8};
+    struct get from = get_over(function_bytes, sizeof function_bytes);
+    struct rec_function function;
+    struct rec_line line;
+    record_get_function(&from, &function);
+    CHECK(!from.bad && function.exclusive_ns == -3);
+    CHECK(function.reason == 0 && function.samples == 0 && function.inclusive_error_ns == 0);
+    from = get_over(line_bytes, sizeof line_bytes);
+    record_get_line(&from, &line);
+    CHECK(!from.bad && line.await_ns == 4);
+    CHECK(line.max_ns == 0 && line.histogram_bytes == 0 && line.inclusive_error_ns == 0);
+}
+
+static void a_histogram_of_too_many_buckets_ends_in_the_last(void)
+{
+    uint8_t ones[100];
+    uint64_t buckets[LINE_BUCKETS_MAX];
+    struct rec_line line = {.histogram = ones, .histogram_bytes = sizeof ones};
+    memset(ones, 1, sizeof ones);
+    CHECK_EQ(record_get_buckets(&line, buckets), LINE_BUCKETS_MAX);
+    CHECK_EQ(buckets[LINE_BUCKETS_MAX - 2], 1);
+    CHECK_EQ(buckets[LINE_BUCKETS_MAX - 1], sizeof ones - LINE_BUCKETS_MAX + 1);
 }
 
 static void an_unknown_table_record_and_unknown_fields_are_skipped(void)
@@ -231,6 +276,8 @@ int main(void)
     the_file_header_comes_back_and_a_flipped_bit_is_seen();
     each_fault_of_a_header_has_its_own_verdict();
     table_records_come_back();
+    what_the_first_writers_did_not_know_is_zero();
+    a_histogram_of_too_many_buckets_ends_in_the_last();
     an_unknown_table_record_and_unknown_fields_are_skipped();
     a_table_record_longer_than_its_block_is_bad();
     raw_events_come_back();

@@ -86,6 +86,29 @@ static void a_memory_log_is_what_was_written(void)
     profile_release(&profile);
 }
 
+static void check_line_details(const struct built_profile *profile)
+{
+    const struct line_results *results = &profile->results;
+    const struct line_row *line = &results->lines.items[0];
+    CHECK_EQ(results->calls.items[0].reason, COLD_CLOCK);
+    CHECK_EQ(results->calls.items[0].yields, 2);
+    CHECK_EQ(results->calls.items[1].samples, 9);
+    CHECK_EQ(results->calls.items[1].discarded, 1);
+    CHECK_EQ(results->calls.items[1].inclusive_error_ns, 60);
+    CHECK(line->min_ns == 80 && line->max_ns == 300 && line->n_buckets == 9);
+    CHECK_EQ(results->buckets.items[line->buckets_at + 6], 9);
+    CHECK_EQ(results->buckets.items[line->buckets_at + 8], 1);
+    CHECK_EQ(results->lines.items[1].n_buckets, 0);
+    CHECK_EQ(results->lines.items[1].samples, 9);
+    CHECK_EQ(results->edges.n, 2);
+    CHECK_EQ(results->edges.items[0].caller, NO_FUNCTION);
+    CHECK_EQ(results->edges.items[1].caller, results->lines.items[1].function);
+    CHECK_EQ(results->edges.items[1].line, 6);
+    CHECK_EQ(results->edges.items[1].callee, results->lines.items[0].function);
+    CHECK_EQ(results->edges.items[1].calls, 10);
+    CHECK_EQ(results->edges.items[1].exclusive_ns, 900);
+}
+
 static void a_lines_log_is_what_was_written(void)
 {
     struct built_profile profile;
@@ -94,6 +117,7 @@ static void a_lines_log_is_what_was_written(void)
     write_file(path, log_.bytes, log_.n_bytes);
     build(&profile, path);
     check_lines(&profile);
+    check_line_details(&profile);
     profile_release(&profile);
 }
 
@@ -170,6 +194,12 @@ static void the_files_of_version_1_read_as_ever(const char *logs)
     snprintf(name, sizeof name, "%s/lines.bin", logs);
     build(&profile, name);
     check_lines(&profile);
+    CHECK_EQ(profile.results.lines.items[0].n_buckets, 0);
+    profile_release(&profile);
+    snprintf(name, sizeof name, "%s/lines-2.bin", logs);
+    build(&profile, name);
+    check_lines(&profile);
+    check_line_details(&profile);
     profile_release(&profile);
 }
 

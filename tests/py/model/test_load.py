@@ -24,15 +24,18 @@ from log_writer import (
     LogWriter,
     RingSlot,
     block,
+    call_record,
     file_header,
+    function_details,
     function_record,
+    line_details,
     line_record,
     ring,
     stored_events,
 )
 from proftrace.errors import CaptureFileError
 from proftrace.model.load import load_profile
-from proftrace.model.profile import LINE_METRICS, MEMORY_METRICS, Profile
+from proftrace.model.profile import LINE_METRICS, MEMORY_METRICS, NO_FUNCTION, Profile
 
 
 def load(path: Path, log: LogWriter) -> Profile:
@@ -350,6 +353,42 @@ def test_line_results_of_the_same_code_are_added_up(path: Path) -> None:
     assert list(profile.lines.values["exclusive"]) == [77, -1]
     assert profile.sources[1].file == "a.py"
     assert profile.sources[1].text == "def f():\n    pass\n"
+
+
+def test_details_of_line_results(path: Path) -> None:
+    log = LogWriter(content=2)
+    f, g = log.code("f", "a.py", 1), log.code("g", "a.py", 5)
+    log.lines(
+        function_record(f, 0, 2, 100, 90, details=function_details(6, 1, 2, 3, 40)),
+        function_record(f, 0, 2, 100, 90, details=function_details(0, 10, 20, 30, 400)),
+        function_record(g, 0, 0, 0, 0),
+        line_record(f, 2, 3, 80, 70, details=line_details(8, 8, [0, 0, 0, 1], samples=5, error=6)),
+        line_record(f, 2, 3, 80, 70, details=line_details()),
+        line_record(f, 2, 3, 80, 70, details=line_details(2, 33, [0, 1, 0, 0, 0, 1], 50, 60)),
+        line_record(g, 6, 1, 1, 1),
+        call_record(0, 0, f, 1, 10),
+        call_record(f, 2, g, 2, 20), call_record(f, 3, g, 3, 30), call_record(f, 2, g, 4, 40),
+    )  # fmt: skip
+    log.end()
+    profile = load(path, log)
+    calls, lines, edges = profile.calls, profile.lines, profile.edges
+    assert list(calls.reason) == [6, 0]
+    assert list(calls.samples) == [11, 0]
+    assert list(calls.discarded) == [22, 0]
+    assert list(calls.yields) == [33, 0]
+    assert list(calls.exclusive_error) == list(calls.inclusive_error) == [440, 0]
+    assert list(lines.values["min"]) == [2, 0]
+    assert list(lines.values["max"]) == [33, 0]
+    assert list(lines.values["samples"]) == [55, 0]
+    assert list(lines.values["exclusive_error"]) == [66, 0]
+    assert list(lines.histogram(0)) == [0, 1, 0, 1, 0, 1]
+    assert list(lines.histogram(1)) == []
+    of_f, of_g = calls.function
+    assert [
+        tuple(column[row] for column in (edges.caller, edges.line, edges.callee, edges.calls))
+        for row in range(len(edges))
+    ] == [(NO_FUNCTION, 0, of_f, 1), (of_f, 2, of_g, 6), (of_f, 3, of_g, 3)]
+    assert list(edges.inclusive) == list(edges.exclusive) == [10, 60, 30]
 
 
 def test_a_file_that_was_edited_in_between_gives_two_functions(path: Path) -> None:
