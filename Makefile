@@ -1,15 +1,18 @@
 # Every target does its own set-up; see tools/dev. PYTHON= selects the interpreter: a version
 # (3.12), a path or a command. Each version has its own environment (.venv-3.13, ...).
 PYTHON ?=
-export PYTHON
+PYTHONS ?=
+export PYTHON PYTHONS
 run = @sh tools/dev.sh
 
-.PHONY: help demo test test-python bench lint format check-format clean
+.PHONY: help demo test test-python test-matrix bench lint format check-format clean
 
 help:
 	@echo 'make demo          build, profile two example programs, print where the results are'
 	@echo 'make test          everything: C, sanitizers, Python, JavaScript, browser, lint, types'
 	@echo 'make test-python   the Python and end-to-end tests only (a second interpreter, say)'
+	@echo 'make test-matrix   C, Python and end-to-end tests on every supported interpreter; those that'
+	@echo '                   are not here run in a Debian below ~/.cache (root; PYTHONS="3.14 3.15")'
 	@echo 'make bench         the figures of docs/performance.md, beside line_profiler and memray'
 	@echo '                   (BENCH_ARGS="--quick" for a look, "--only lprof" for one tool)'
 	@echo 'make lint          ruff, mypy, clang-format'
@@ -18,7 +21,7 @@ help:
 	@echo 'make clean         remove everything that these made'
 	@echo 'PYTHON=3.12 (or a path) selects the interpreter; CI=1 makes warnings of the compiler errors'
 
-demo test test-python lint format check-format:
+demo test test-python test-matrix lint format check-format:
 	$(run) $@
 
 bench:

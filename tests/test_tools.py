@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import subprocess
@@ -10,7 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from tools.dev import stages
+from tools.dev import matrix, stages
+from tools.dev.chroot import find_mirror
+from tools.dev.console import DevError
 
 ROOT = Path(__file__).resolve().parents[1]
 # A stand-in for an interpreter that answers the probe of find_python.sh.
@@ -136,3 +139,71 @@ def test_a_stage_in_which_nothing_ran_is_not_good() -> None:
     assert not stages.Outcome(5, 1, [], ROOT).good
     assert not stages.Outcome(5, 0, ["tests/test_x.py: no test ran"], ROOT).good
     assert stages.Outcome(5, 0, [], ROOT).good
+
+
+ONE_LINE = """\
+# deb http://old.example/debian bookworm main
+deb-src http://source.example/debian bookworm main
+deb [arch=amd64 signed-by=/k.gpg] http://tools.example/node nodistro main
+deb [arch=amd64] http://mirror.example/debian bookworm main contrib
+"""
+STANZAS = """\
+Types: deb
+URIs: http://safe.example/debian-security
+Suites: bookworm-security
+
+# the archive
+Types: deb deb-src
+URIs: http://mirror.example/debian http://second.example/debian
+Suites: bookworm bookworm-updates
+Components: main
+"""
+
+
+@pytest.mark.parametrize("texts", [[ONE_LINE], [STANZAS], ["", STANZAS], [ONE_LINE, STANZAS]])
+def test_the_mirror_is_the_one_of_the_systems_own_release(texts: list[str]) -> None:
+    assert find_mirror(texts, "bookworm") == "http://mirror.example/debian"
+    assert find_mirror(texts, "trixie") is None
+
+
+def written(name: str, *failed: int) -> str:
+    rows = [
+        {"name": f"stage {i}", "passed": 5, "failed": n, "good": not n}
+        for i, n in enumerate(failed)
+    ]
+    return json.dumps({"name": name, "version": f"{name}.1", "stages": rows})
+
+
+def test_a_version_is_good_when_it_was_this_one_that_ran_and_all_stages_are() -> None:
+    result = matrix.read_result("3.14", written("3.14", 0, 0), 0, "", 1.0)
+    assert (result.version, result.passed, result.failed, result.problem) == ("3.14.1", 10, 0, "")
+
+
+@pytest.mark.parametrize(
+    ("text", "status", "problem"),
+    [
+        (written("3.13", 0), 0, "it was 3.13 that ran"),
+        (written("3.14", 0, 2), 1, "failed: stage 1"),
+        (written("3.14", 0), 1, "failed: status 1"),
+        ("", 1, "ended with status 1 before any test ran"),
+    ],
+)
+def test_any_doubt_about_a_version_is_a_failure(text: str, status: int, problem: str) -> None:
+    early = "" if text else problem
+    assert matrix.read_result("3.14", text, status, early, 1.0).problem == problem
+
+
+def test_a_version_that_is_none_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PYTHONS", "3.14 pypy")
+    with pytest.raises(DevError, match="no version: pypy"):
+        matrix.main()
+
+
+def test_a_version_that_cannot_run_fails_the_matrix(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("PYTHONS", "3.99")
+    assert matrix.main() == 1
+    printed = capsys.readouterr().out
+    assert "there is no CPython 3.99 here" in printed
+    assert printed.endswith("0 of 1 versions are good\n0 passed, 1 failed\n")

@@ -3,19 +3,26 @@
 from __future__ import annotations
 
 import argparse
+import json
+import platform
 import sys
 import time
 import traceback
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
-from tools.dev import bench, demo, stages, system
+from tools.dev import bench, demo, matrix, stages, system
 from tools.dev.console import LOGS, DevError, run, say, tail
 from tools.dev.environment import Environment
 
 
-def prepare(*groups: str, package: bool = True, folder: str | None = None) -> Environment:
+def prepare(
+    *groups: str,
+    package: bool = True,
+    folder: str | None = None,
+    test_needs: tuple[system.Need, ...] = system.TEST_NEEDS,
+) -> Environment:
     """Bring an environment up to date with the working tree."""
-    needs = system.BUILD_NEEDS + (system.TEST_NEEDS if "test" in groups else ())
+    needs = system.BUILD_NEEDS + (test_needs if "test" in groups else ())
     system.ensure(needs if package else ())
     environment = Environment(folder)
     environment.create()
@@ -39,6 +46,16 @@ def run_stage(stage: stages.Stage, environment: Environment) -> stages.Outcome:
     return outcome
 
 
+def save_outcomes(environment: Environment, rows: Sequence[tuple[str, stages.Outcome]]) -> None:
+    """Write what ran for those who started this one: see matrix.py."""
+    found = [
+        {"name": name, "passed": row.passed, "failed": row.failed, "good": row.good}
+        for name, row in rows
+    ]
+    result = {"name": environment.version, "version": platform.python_version(), "stages": found}
+    (LOGS / matrix.RESULT).write_text(json.dumps(result))
+
+
 def run_stages(chosen: Sequence[stages.Stage], environment: Environment) -> int:
     """Run every stage, also after one has failed, and print the table of what ran."""
     rows = []
@@ -50,6 +67,7 @@ def run_stages(chosen: Sequence[stages.Stage], environment: Environment) -> int:
     for name, outcome, seconds in rows:
         verdict = "" if outcome.good else "  FAILED"
         print(f"{name:<20}{outcome.passed:>8}{outcome.failed:>8}{seconds:>9.0f}{verdict}")
+    save_outcomes(environment, [(name, outcome) for name, outcome, _ in rows])
     bad = sum(not outcome.good for _, outcome, _ in rows)
     passed = sum(outcome.passed for _, outcome, _ in rows)
     failed = sum(outcome.failed for _, outcome, _ in rows)
@@ -69,28 +87,35 @@ def format_sources(environment: Environment, *, check: bool) -> int:
     return status
 
 
+def format_target(name: str) -> int:
+    return format_sources(prepare("lint", package=False), check=name == "check-format")
+
+
+def version_target() -> int:
+    """Run what `make test-matrix` runs, on one interpreter and without a browser."""
+    return run_stages(stages.VERSION, prepare("test", test_needs=system.VERSION_NEEDS))
+
+
 def main() -> int:
     """Do what the target says; return the exit status."""
     parser = argparse.ArgumentParser(prog="make", add_help=False)
     parser.add_argument("target")
     parser.add_argument("arguments", nargs=argparse.REMAINDER)
     options = parser.parse_args()
-    match options.target:
-        case "demo":
-            return demo.main(prepare())
-        case "test":
-            return run_stages(stages.ALL, prepare("test", "lint"))
-        case "test-python":
-            return run_stages(stages.PYTHON_ONLY, prepare("test", "lint"))
-        case "lint":
-            return run_stages(stages.LINT_ONLY, prepare("test", "lint"))
-        case "format" | "check-format":
-            environment = prepare("lint", package=False)
-            return format_sources(environment, check=options.target == "check-format")
-        case "bench":
-            return bench.main(prepare(folder=".bench"), options.arguments)
-        case _:
-            raise DevError(f"no such target: {options.target}")
+    targets: dict[str, Callable[[], int]] = {
+        "demo": lambda: demo.main(prepare()),
+        "test": lambda: run_stages(stages.ALL, prepare("test", "lint")),
+        "test-python": lambda: run_stages(stages.PYTHON_ONLY, prepare("test", "lint")),
+        "test-matrix": matrix.main,
+        "test-version": version_target,
+        "lint": lambda: run_stages(stages.LINT_ONLY, prepare("test", "lint")),
+        "format": lambda: format_target("format"),
+        "check-format": lambda: format_target("check-format"),
+        "bench": lambda: bench.main(prepare(folder=".bench"), options.arguments),
+    }
+    if options.target not in targets:
+        raise DevError(f"no such target: {options.target}")
+    return targets[options.target]()
 
 
 if __name__ == "__main__":

@@ -50,7 +50,7 @@ class Environment:
     """A virtual environment of the running interpreter, below the project's folder."""
 
     def __init__(self, folder: str | None = None) -> None:
-        self.version = f"{sys.version_info.major}.{sys.version_info.minor}"
+        self.version = f"{sys.version_info.major}.{sys.version_info.minor}{sys.abiflags}"
         self.path = ROOT / (folder or f".venv-{self.version}")
         self.bin = self.path / "bin"
         self.python = self.bin / "python"

@@ -211,5 +211,11 @@ ALL = (
     Stage("browser", browser_tests),
     Stage("end to end", end_to_end_tests),
 )
+# What may differ between interpreters.
+VERSION = (
+    Stage("C", c_tests),
+    Stage("Python", python_tests),
+    Stage("end to end", end_to_end_tests),
+)
 PYTHON_ONLY = (Stage("Python", python_tests), Stage("end to end", end_to_end_tests))
 LINT_ONLY = (Stage("lint and types", lint),)

@@ -76,10 +76,14 @@ BUILD_NEEDS = (
     Need("liblz4-dev", has_lz4),
     Need("libunwind-dev", has_libunwind, optional=True),
 )
-TEST_NEEDS = (
+# What the C, Python and end-to-end tests take.
+VERSION_NEEDS = (
     Need("git", lambda: shutil.which("git") is not None),
     Need("binutils", lambda: shutil.which("nm") is not None),
     Need("nodejs", has_node),
+)
+TEST_NEEDS = (
+    *VERSION_NEEDS,
     Need("chromium", lambda: find_chromium() is not None),
     Need("fonts-dejavu-core", has_fonts),
     Need("fontconfig", lambda: shutil.which("fc-list") is not None),
