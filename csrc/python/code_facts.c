@@ -96,6 +96,17 @@ static int read_opcodes(PyObject *names, PyObject *jumps, PyObject *entries)
     return 0;
 }
 
+/* The mapping of this name as a dict: 3.15 freezes its own, which PyDict_Next does not read. */
+static PyObject *attribute_as_dict(PyObject *module, const char *name)
+{
+    PyObject *mapping = PyObject_GetAttrString(module, name);
+    PyObject *dict = NULL;
+    if (mapping != NULL)
+        dict = PyObject_CallOneArg((PyObject *)&PyDict_Type, mapping);
+    Py_XDECREF(mapping);
+    return dict;
+}
+
 int code_facts_prepare(void)
 {
     PyObject *module = PyImport_ImportModule("opcode");
@@ -103,13 +114,11 @@ int code_facts_prepare(void)
     int result = -1;
     if (module == NULL)
         return -1;
-    names = PyObject_GetAttrString(module, "opmap");
+    names = attribute_as_dict(module, "opmap");
     jumps = PyObject_GetAttrString(module, "hasjrel");
     entries = PyObject_GetAttrString(module, "_inline_cache_entries");
-    if (names != NULL && jumps != NULL && entries != NULL && PyDict_Check(names))
+    if (names != NULL && jumps != NULL && entries != NULL)
         result = read_opcodes(names, jumps, entries);
-    if (result < 0 && !PyErr_Occurred())
-        PyErr_SetString(PyExc_RuntimeError, "the opcode module has an unknown form");
     Py_XDECREF(names);
     Py_XDECREF(jumps);
     Py_XDECREF(entries);
