@@ -1,6 +1,8 @@
 /* statements.c - see statements.h. */
 #include "lines/statements.h"
 
+#include "lines/flow_graph.h"
+
 #include <stdlib.h>
 
 #define UNREACHED (INT32_MIN / 2) /* adding an effect to it must not overflow */
@@ -9,40 +11,28 @@
 
 struct analysis {
     const struct instr_list *code;
-    int32_t *depth;       /* before each instruction; UNREACHED where no path leads */
-    uint32_t *first_pred; /* n + 1 indices into preds */
-    uint32_t *preds;
+    struct flow_graph graph;
+    int32_t *depth;    /* before each instruction; UNREACHED where no path leads */
     uint64_t *keys;    /* line << 32 | instruction index, sorted */
     uint32_t *by_line; /* the instruction indices in that order */
     uint32_t *queue;
     uint32_t *seen; /* stamp of the search that visited it last */
     uint32_t stamp;
-    uint8_t *is_target; /* somebody jumps here, or an exception handler starts */
     uint8_t *is_header; /* the way back of a loop leads here */
     uint8_t *skips;
     int64_t steps_left;
 };
-
-static bool falls_through(const struct instr *instr)
-{
-    return instr->flow == FLOW_NEXT || instr->flow == FLOW_BRANCH;
-}
-
-static bool may_jump(const struct instr *instr)
-{
-    return instr->flow == FLOW_JUMP || instr->flow == FLOW_BRANCH;
-}
 
 /* Puts the successors of `at` into next[0..1] and their depths into depths; returns how many. */
 static int successors(const struct analysis *a, uint32_t at, uint32_t next[2], int32_t depths[2])
 {
     const struct instr *instr = &a->code->instrs[at];
     int n = 0;
-    if (falls_through(instr) && at + 1 < a->code->n_instrs) {
+    if (instr_falls_through(instr) && at + 1 < a->code->n_instrs) {
         next[n] = at + 1;
         depths[n++] = a->depth[at] + instr->effect_next;
     }
-    if (may_jump(instr)) {
+    if (instr_may_jump(instr)) {
         next[n] = instr->target;
         depths[n++] = a->depth[at] + instr->effect_jump;
     }
@@ -52,13 +42,11 @@ static int successors(const struct analysis *a, uint32_t at, uint32_t next[2], i
 static void analysis_free(struct analysis *a)
 {
     free(a->depth);
-    free(a->first_pred);
-    free(a->preds);
+    flow_graph_free(&a->graph);
     free(a->keys);
     free(a->by_line);
     free(a->queue);
     free(a->seen);
-    free(a->is_target);
     free(a->is_header);
     free(a->skips);
 }
@@ -66,50 +54,22 @@ static void analysis_free(struct analysis *a)
 static int analysis_alloc(struct analysis *a, uint32_t n)
 {
     a->depth = malloc(n * sizeof *a->depth);
-    a->first_pred = calloc((size_t)n + 2, sizeof *a->first_pred);
-    a->preds = malloc((size_t)2 * n * sizeof *a->preds);
     a->keys = malloc(n * sizeof *a->keys);
     a->by_line = malloc(n * sizeof *a->by_line);
     a->queue = malloc(n * sizeof *a->queue);
     a->seen = calloc(n, sizeof *a->seen);
-    a->is_target = calloc(n, 1);
     a->is_header = calloc(n, 1);
     a->skips = calloc(n, 1);
-    return a->depth && a->first_pred && a->preds && a->keys && a->by_line && a->queue && a->seen &&
-                   a->is_target && a->is_header && a->skips
+    return a->depth && a->keys && a->by_line && a->queue && a->seen && a->is_header && a->skips
                ? 0
                : -1;
 }
 
-static void find_targets(struct analysis *a)
+static void find_headers(struct analysis *a)
 {
-    const struct instr_list *code = a->code;
-    for (uint32_t i = 0; i < code->n_instrs; i++) {
-        const struct instr *instr = &code->instrs[i];
-        if (!may_jump(instr))
-            continue;
-        a->is_target[instr->target] = 1;
-        if (instr->closes_loop)
-            a->is_header[instr->target] = 1;
-    }
-    for (uint32_t g = 0; g < code->n_guards; g++)
-        a->is_target[code->guards[g].target] = 1;
-}
-
-static void find_preds(struct analysis *a)
-{
-    uint32_t n = a->code->n_instrs;
-    uint32_t next[2];
-    int32_t depths[2];
-    for (uint32_t i = 0; i < n; i++)
-        for (int k = successors(a, i, next, depths) - 1; k >= 0; k--)
-            a->first_pred[next[k] + 2]++;
-    for (uint32_t i = 2; i < n + 2; i++)
-        a->first_pred[i] += a->first_pred[i - 1];
-    /* first_pred[i + 1] is where the predecessors of i go; filling moves it to their end. */
-    for (uint32_t i = 0; i < n; i++)
-        for (int k = successors(a, i, next, depths) - 1; k >= 0; k--)
-            a->preds[a->first_pred[next[k] + 1]++] = i;
+    for (uint32_t i = 0; i < a->code->n_instrs; i++)
+        if (instr_may_jump(&a->code->instrs[i]) && a->code->instrs[i].closes_loop)
+            a->is_header[a->code->instrs[i].target] = 1;
 }
 
 static void reach(struct analysis *a, uint32_t at, int32_t depth, uint32_t *n_queued)
@@ -147,8 +107,7 @@ static int32_t line_of(const struct analysis *a, uint32_t at)
 /* Whether an event can be delivered at this instruction. */
 static bool is_location(const struct analysis *a, uint32_t at)
 {
-    return line_of(a, at) > 0 && a->depth[at] != UNREACHED &&
-           (at == 0 || line_of(a, at - 1) != line_of(a, at) || a->is_target[at]);
+    return a->graph.is_location[at] && a->depth[at] != UNREACHED;
 }
 
 /*
@@ -160,7 +119,7 @@ static bool repeats_header(const struct analysis *a, uint32_t at)
     const struct instr *instrs = a->code->instrs;
     uint32_t target = instrs[at].target;
     return instrs[at].closes_loop && instrs[at].flow == FLOW_JUMP && target > 0 &&
-           falls_through(&instrs[target - 1]) && line_of(a, target - 1) == line_of(a, at) &&
+           instr_falls_through(&instrs[target - 1]) && line_of(a, target - 1) == line_of(a, at) &&
            line_of(a, target) != line_of(a, at) && !instrs[target].iterates;
 }
 
@@ -228,9 +187,12 @@ static void stamp_in_progress(struct analysis *a, const uint32_t *line, uint32_t
  */
 static bool is_reached_in_progress_only(const struct analysis *a, uint32_t at)
 {
-    for (uint32_t p = a->first_pred[at]; p < a->first_pred[at + 1]; p++)
-        if (a->seen[a->preds[p]] != a->stamp && line_of(a, a->preds[p]) != line_of(a, at))
+    const struct flow_graph *graph = &a->graph;
+    for (uint32_t e = graph->first_in[at]; e < graph->first_in[at + 1]; e++) {
+        uint32_t pred = edge_source(graph->in[e]);
+        if (a->seen[pred] != a->stamp && line_of(a, pred) != line_of(a, at))
             return false;
+    }
     return true;
 }
 
@@ -262,8 +224,10 @@ static bool ends_a_test(const struct analysis *a, uint32_t at)
     const struct instr *instr = &a->code->instrs[at];
     if (instr->effect_next >= 0 || instr->iterates)
         return false;
-    if (instr->flow == FLOW_NEXT && at > 0 && a->first_pred[at + 1] - a->first_pred[at] == 1)
-        return a->preds[a->first_pred[at]] == at - 1 && ends_a_test(a, at - 1) &&
+    if (instr->flow == FLOW_NEXT && at > 0 &&
+        a->graph.first_in[at + 1] - a->graph.first_in[at] == 1)
+        return edge_source(a->graph.in[a->graph.first_in[at]]) == at - 1 &&
+               ends_a_test(a, at - 1) &&
                a->code->instrs[at - 1].flow == FLOW_BRANCH; /* the operand is dropped */
     return instr->flow == FLOW_BRANCH;
 }
@@ -275,14 +239,15 @@ static bool ends_a_test(const struct analysis *a, uint32_t at)
  */
 static bool completes_its_line(struct analysis *a, uint32_t start)
 {
+    const struct flow_graph *graph = &a->graph;
     int32_t line = line_of(a, start);
     uint32_t n_queued = 0, done = 0;
     a->stamp++;
     visit(a, start, &n_queued);
     while (done < n_queued) {
         uint32_t at = a->queue[done++];
-        for (uint32_t p = a->first_pred[at]; p < a->first_pred[at + 1]; p++) {
-            uint32_t pred = a->preds[p];
+        for (uint32_t e = graph->first_in[at]; e < graph->first_in[at + 1]; e++) {
+            uint32_t pred = edge_source(graph->in[e]);
             const struct instr *instr = &a->code->instrs[pred];
             /* `at` still needs the value, or begins one arm of a conditional expression. */
             if (a->depth[at] < a->depth[start] && !ends_a_test(a, pred))
@@ -300,19 +265,21 @@ static bool completes_its_line(struct analysis *a, uint32_t start)
 /* Whether another instruction of the line leads to this jump or return, by whatever path. */
 static bool ends_its_line(struct analysis *a, uint32_t start)
 {
+    const struct flow_graph *graph = &a->graph;
     int32_t line = line_of(a, start);
     uint32_t n_queued = 0, done = 0;
     a->stamp++;
     visit(a, start, &n_queued);
     while (done < n_queued) {
         uint32_t at = a->queue[done++];
-        for (uint32_t p = a->first_pred[at]; p < a->first_pred[at + 1]; p++) {
-            const struct instr *instr = &a->code->instrs[a->preds[p]];
+        for (uint32_t e = graph->first_in[at]; e < graph->first_in[at + 1]; e++) {
+            uint32_t pred = edge_source(graph->in[e]);
+            const struct instr *instr = &a->code->instrs[pred];
             if (instr->line == line && at == start)
                 continue; /* no event on this way */
-            if (instr->line == line && falls_through(instr))
+            if (instr->line == line && instr_falls_through(instr))
                 return true;
-            visit(a, a->preds[p], &n_queued);
+            visit(a, pred, &n_queued);
         }
     }
     return false;
@@ -385,12 +352,11 @@ int statements_find(const struct instr_list *code, uint8_t *skip)
     int n_skipped = -1;
     if (code->n_instrs == 0)
         return 0;
-    if (analysis_alloc(&a, code->n_instrs) < 0)
+    if (flow_graph_build(&a.graph, code) < 0 || analysis_alloc(&a, code->n_instrs) < 0)
         goto done;
     a.steps_left = (int64_t)STEPS_PER_INSTR * code->n_instrs;
-    find_targets(&a);
+    find_headers(&a);
     find_depths(&a);
-    find_preds(&a);
     analyse_lines(&a);
     n_skipped = 0;
     for (uint32_t i = 0; i < code->n_instrs; i++) {

@@ -38,6 +38,9 @@ struct instr {
     bool iterates;    /* FOR_ITER */
     bool closes_loop; /* the way back of a loop, not the waiting loop of an await */
     bool resumes;     /* RESUME: the next event comes even when it is on the same line */
+    bool suspends;    /* YIELD_VALUE, RETURN_GENERATOR: what follows may never run */
+    bool reraises;    /* RERAISE: the exception keeps the place where it was raised first */
+    bool silent;      /* never has a LINE event (END_FOR, END_SEND) */
     bool uncounted;   /* may be jumped over unseen (END_FOR), or has no INSTRUCTION event */
 };
 

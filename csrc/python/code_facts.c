@@ -3,6 +3,7 @@
 
 #include "lines/statements.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #define N_OPCODES 256
@@ -15,6 +16,12 @@ struct opcode_facts {
     bool takes; /* although the stack gets no smaller */
     bool iterates;
     bool closes_loop;
+    bool resumes;
+    bool suspends;
+    bool reraises;
+    bool silent;
+    bool uncounted;
+    bool ends_for; /* END_FOR: it is jumped over together with the POP behind it */
 };
 
 static struct opcode_facts opcodes[N_OPCODES];
@@ -38,16 +45,42 @@ static bool name_starts(const char *name, const char *start)
     return strncmp(name, start, strlen(start)) == 0;
 }
 
+/* Whether a name is in a list that ends with NULL. */
+static bool name_is_in(const char *name, const char *const *list)
+{
+    while (*list != NULL && strcmp(name, *list) != 0)
+        list++;
+    return *list != NULL;
+}
+
+/* What is known of events at an instruction; names that a version lacks do no harm. */
+static void classify_events(struct opcode_facts *facts, const char *name)
+{
+    static const char *const silent[] = {"RESUME",   "END_FOR",   "END_SEND", "END_ASYNC_FOR",
+                                         "POP_ITER", "NOT_TAKEN", NULL};
+    static const char *const uncounted[] = {"RESUME",           "END_FOR",   "END_SEND",
+                                            "POP_ITER",         "NOT_TAKEN", "COPY_FREE_VARS",
+                                            "RETURN_GENERATOR", "MAKE_CELL", NULL};
+    facts->silent = name_is_in(name, silent);
+    facts->uncounted = name_is_in(name, uncounted);
+    facts->resumes = strcmp(name, "RESUME") == 0;
+    facts->suspends = strcmp(name, "YIELD_VALUE") == 0 || strcmp(name, "RETURN_GENERATOR") == 0;
+    facts->reraises = strcmp(name, "RERAISE") == 0;
+    facts->ends_for = strcmp(name, "END_FOR") == 0;
+}
+
 static void classify(struct opcode_facts *facts, const char *name, bool jumps)
 {
     facts->is_prefix = strcmp(name, "EXTENDED_ARG") == 0;
     facts->iterates = strcmp(name, "FOR_ITER") == 0;
-    facts->jumps_back =
-        name_starts(name, "JUMP_BACKWARD") || (jumps && strcmp(name, "END_ASYNC_FOR") == 0);
+    facts->jumps_back = name_starts(name, "JUMP_BACKWARD");
     facts->closes_loop = strcmp(name, "JUMP_BACKWARD") == 0;
     facts->takes = strcmp(name, "COPY") == 0 || strcmp(name, "SWAP") == 0 ||
                    strcmp(name, "TO_BOOL") == 0 || name_starts(name, "UNARY_");
-    if (jumps)
+    classify_events(facts, name);
+    if (strcmp(name, "END_ASYNC_FOR") == 0)
+        facts->flow = FLOW_NEXT; /* since 3.14 it has a target, but only to tell tools about */
+    else if (jumps)
         facts->flow = name_starts(name, "JUMP_") ? FLOW_JUMP : FLOW_BRANCH;
     else if (name_starts(name, "RETURN_VALUE") || name_starts(name, "RETURN_CONST") ||
              name_starts(name, "RAISE_VARARGS") || name_starts(name, "RERAISE") ||
@@ -188,6 +221,7 @@ static int stack_effect(int opcode, uint32_t argument, int jump)
 static void read_instrs(struct reading *reading)
 {
     uint32_t argument = 0, first_unit = 0, unit = 0;
+    const struct opcode_facts *previous = &opcodes[0];
     while (unit < reading->n_units) {
         int opcode = reading->bytes[2 * unit];
         const struct opcode_facts *facts = &opcodes[opcode];
@@ -210,7 +244,13 @@ static void read_instrs(struct reading *reading)
                 facts->takes || facts->flow == FLOW_END || stack_effect(opcode, argument, 0) < 0,
             .iterates = facts->iterates,
             .closes_loop = facts->closes_loop,
+            .resumes = facts->resumes,
+            .suspends = facts->suspends,
+            .reraises = facts->reraises,
+            .silent = facts->silent,
+            .uncounted = facts->uncounted || previous->ends_for,
         };
+        previous = facts;
         reading->n_instrs++;
         argument = 0;
         first_unit = unit;
@@ -298,28 +338,85 @@ static struct lines_code *register_reading(const struct reading *reading, PyCode
     return registered;
 }
 
+/* Reads a code object and what statements_find says of it; -1 with an exception set. */
+static int read_code(struct reading *reading, PyCodeObject *code, struct instr_list *list)
+{
+    if (reading_alloc(reading, code) < 0 || read_lines(reading, code) < 0)
+        return -1;
+    read_instrs(reading);
+    if (read_guards(reading, code) < 0)
+        return -1;
+    *list = (struct instr_list){
+        .instrs = reading->instrs,
+        .n_instrs = reading->n_instrs,
+        .guards = reading->guards,
+        .n_guards = reading->n_guards,
+        .n_units = reading->n_units,
+    };
+    if (statements_find(list, reading->skip) < 0) {
+        PyErr_NoMemory();
+        return -1;
+    }
+    return 0;
+}
+
 struct lines_code *code_facts_register(PyCodeObject *code, uint32_t source)
 {
     struct reading reading = {0};
+    struct instr_list list;
     struct lines_code *registered = NULL;
-    if (reading_alloc(&reading, code) < 0 || read_lines(&reading, code) < 0)
-        goto done;
-    read_instrs(&reading);
-    if (read_guards(&reading, code) < 0)
-        goto done;
-    struct instr_list list = {
-        .instrs = reading.instrs,
-        .n_instrs = reading.n_instrs,
-        .guards = reading.guards,
-        .n_guards = reading.n_guards,
-        .n_units = reading.n_units,
-    };
-    if (statements_find(&list, reading.skip) < 0) {
-        PyErr_NoMemory();
-        goto done;
-    }
-    registered = register_reading(&reading, code, source);
-done:
+    if (read_code(&reading, code, &list) == 0)
+        registered = register_reading(&reading, code, source);
     reading_free(&reading);
     return registered;
+}
+
+static PyObject *list_skipped(const struct reading *reading)
+{
+    PyObject *units = PyList_New(0);
+    for (uint32_t unit = 0; units != NULL && unit < reading->n_units; unit++) {
+        PyObject *number;
+        if (!unit_is_marked(reading->skip, unit))
+            continue;
+        number = PyLong_FromUnsignedLong(unit);
+        if (number == NULL || PyList_Append(units, number) < 0)
+            Py_CLEAR(units);
+        Py_XDECREF(number);
+    }
+    return units;
+}
+
+static PyObject *list_terms(const struct instr_list *list, const struct hit_term *terms, int n)
+{
+    PyObject *rows = PyList_New(0);
+    for (int i = 0; rows != NULL && i < n; i++) {
+        PyObject *row = Py_BuildValue("iiIO", terms[i].line, terms[i].coefficient,
+                                      list->instrs[terms[i].instr].unit,
+                                      terms[i].completed ? Py_True : Py_False);
+        if (row == NULL || PyList_Append(rows, row) < 0)
+            Py_CLEAR(rows);
+        Py_XDECREF(row);
+    }
+    return rows;
+}
+
+PyObject *code_facts_hit_rules(PyCodeObject *code)
+{
+    struct reading reading = {0};
+    struct instr_list list;
+    struct hit_term *terms = NULL;
+    PyObject *skipped = NULL, *rows = NULL, *result = NULL;
+    if (read_code(&reading, code, &list) < 0)
+        goto done;
+    int n_terms = statements_find_terms(&list, reading.skip, &terms);
+    skipped = list_skipped(&reading);
+    rows = n_terms < 0 ? Py_NewRef(Py_None) : list_terms(&list, terms, n_terms);
+    if (skipped != NULL && rows != NULL)
+        result = PyTuple_Pack(2, skipped, rows);
+done:
+    Py_XDECREF(skipped);
+    Py_XDECREF(rows);
+    free(terms);
+    reading_free(&reading);
+    return result;
 }

@@ -109,6 +109,24 @@ static PyObject *lines_register(PyObject *self, PyObject *args)
     Py_RETURN_NONE;
 }
 
+PyDoc_STRVAR(
+    hit_rules_doc,
+    "hit_rules($module, code, /)\n--\n\n"
+    "Return the code units whose LINE event is no hit, and the hits in terms of instruction\n"
+    "counts: rows of line, coefficient, code unit, whether completions are meant.");
+
+static PyObject *lines_hit_rules(PyObject *self, PyObject *code)
+{
+    (void)self;
+    if (!PyCode_Check(code)) {
+        PyErr_SetString(PyExc_TypeError, "a code object is needed");
+        return NULL;
+    }
+    if (code_facts_prepare() < 0)
+        return NULL;
+    return code_facts_hit_rules((PyCodeObject *)code);
+}
+
 PyDoc_STRVAR(is_registered_doc, "is_registered($module, code, /)\n--\n\n"
                                 "Tell whether this very code object is being profiled.");
 
@@ -164,6 +182,7 @@ static PyObject *lines_finish(PyObject *self, PyObject *unused)
 static PyMethodDef methods[] = {
     {"start", lines_start, METH_VARARGS, start_doc},
     {"register", lines_register, METH_VARARGS, register_doc},
+    {"hit_rules", lines_hit_rules, METH_O, hit_rules_doc},
     {"is_registered", lines_is_registered, METH_O, is_registered_doc},
     {"add_source", lines_add_source, METH_VARARGS, add_source_doc},
     {"add_meta", lines_add_meta, METH_VARARGS, add_meta_doc},
