@@ -70,7 +70,7 @@ void proftrace_capture_code_died(const void *code)
 {
     uintptr_t before = guard_hold();
     frames_code_died(&capture.reader);
-    if (proftrace_capture_is_on()) {
+    if (proftrace_capture_is_on() && !capture.child_waits) {
         state_lock();
         definitions_code_died(&capture.dict, (uintptr_t)code);
         state_unlock();

@@ -25,6 +25,9 @@ struct capture_options {
     const char *path;                     /* absolute: the program may change its directory */
     bool replace;                         /* a capture that is there */
     bool quiet;                           /* do not say at the end where the capture is */
+    bool end_on_signals;                  /* SIGTERM and the like close the log first */
+    bool follow_forks;                    /* forked children record too, into <stem>.<pid> */
+    const char *stem;                     /* NULL: path */
     const struct interp_binding *binding; /* NULL: no Python stacks */
     const struct capture_meta *metas;
     size_t n_metas;
@@ -36,8 +39,8 @@ struct capture_options {
 };
 
 /*
- * Starts recording. -1 with errno: EALREADY while it is on, ECHILD in a forked child, EEXIST when
- * the file is there, or what the system said. *no_stacks becomes the reason why there are no
+ * Starts recording. -1 with errno: EALREADY while it is on, EEXIST when the file is there, or what
+ * the system said. *no_stacks becomes the reason why there are no
  * Python stacks, or NULL.
  */
 EXPORT NODISCARD int proftrace_capture_start(const struct capture_options *options,

@@ -146,6 +146,16 @@ EXPORT int kill(pid_t pid, int signal_number)
     return real.kill(pid, signal_number);
 }
 
+/* Called for what a program finds wrong with itself; a fault's own signal does not come here. */
+EXPORT void abort(void)
+{
+    if (real.abort == NULL)
+        (void)real_resolve();
+    state_finish();
+    real.abort();
+    __builtin_unreachable();
+}
+
 EXPORT void _exit(int status)
 {
     state_finish();

@@ -54,6 +54,14 @@ void notice_write(const char *text, const char *path, const char *tail)
     errno = saved;
 }
 
+void notice_failure(const char *text, const char *path, int error, const char *tail)
+{
+    char reason[160] = ": ";
+    strncat(reason, notice_error_text(error), 64);
+    strncat(reason, tail, sizeof reason - 1 - strlen(reason));
+    notice_write(text, path, reason);
+}
+
 const char *notice_error_text(int error)
 {
     const char *text = ERRNO_TEXT(error);

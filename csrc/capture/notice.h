@@ -8,6 +8,9 @@ void notice_start(void);
 /* Writes "memtrace: <text> <path><tail>\n" in one call, without stdio; errno is kept. */
 void notice_write(const char *text, const char *path, const char *tail);
 
+/* The same with the reason of a failure between path and tail. */
+void notice_failure(const char *text, const char *path, int error, const char *tail);
+
 /* A short text for an errno; never allocates. */
 const char *notice_error_text(int error);
 

@@ -36,9 +36,16 @@
     X(int, execvpe, (const char *file, char *const *argv, char *const *envp))                  \
     X(int, fexecve, (int fd, char *const *argv, char *const *envp))                            \
     X(int, kill, (pid_t pid, int signal_number))                                               \
+    X(void, abort, (void))                                                                     \
+    X(void, longjmp, (struct __jmp_buf_tag * target, int value))                               \
+    X(void, _longjmp, (struct __jmp_buf_tag * target, int value))                              \
+    X(void, siglongjmp, (struct __jmp_buf_tag * target, int value))                            \
+    X(void, __longjmp_chk, (struct __jmp_buf_tag * target, int value))                         \
     X(void, _exit, (int status))                                                               \
     X(void, _Exit, (int status))                                                               \
     X(void, quick_exit, (int status))
+
+struct __jmp_buf_tag; /* what a jmp_buf is an array of */
 
 struct real_functions {
 #define REAL_POINTER(type_, name_, parameters_) type_(*name_) parameters_;

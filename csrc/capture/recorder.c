@@ -132,13 +132,18 @@ int recorder_attach_locked(void)
     struct capture_thread *thread = thread_self;
     if (thread != NULL && thread->session == capture.session)
         return 0;
+    if (capture.child_waits && state_start_child_locked() != 0)
+        return -1;
     thread = thread_attach_locked(&capture, thread, (uint64_t)gettid());
     if (thread == NULL) {
         capture.n_lost++;
         return -1;
     }
     thread_self = thread;
-    thread_take_name_locked(&capture, thread);
+    if (gettid() == getpid())
+        thread_set_name_locked(&capture, thread, "MainThread");
+    else
+        thread_take_name_locked(&capture, thread);
     /* It may call calloc, which passes through: the guard is set. */
     if (pthread_setspecific(thread_key, thread) != 0)
         capture.n_lost++;

@@ -34,6 +34,9 @@ static void *extend(struct ring_file *ring, int fd, uint64_t n_bytes)
     at = raw_mmap(NULL, n_bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, (long)ring->n_bytes);
     if (at == MAP_FAILED)
         return NULL;
+    /* Where a child gets that far, it may not write to its parent's records. */
+    if (ring->hidden_in_children)
+        (void)madvise(at, n_bytes, MADV_DONTFORK);
     ring->n_bytes += n_bytes;
     return at;
 }
@@ -80,10 +83,10 @@ static int create_file(struct ring_file *ring, const uint8_t session_id[SESSION_
 }
 
 int ring_file_create(struct ring_file *ring, const char *log_path,
-                     const uint8_t session_id[SESSION_ID_BYTES])
+                     const uint8_t session_id[SESSION_ID_BYTES], bool hidden_in_children)
 {
     int n;
-    *ring = (struct ring_file){0};
+    *ring = (struct ring_file){.hidden_in_children = hidden_in_children};
     n = snprintf(ring->path, sizeof ring->path, "%s.ring", log_path);
     if (n > 0 && (size_t)n < sizeof ring->path && create_file(ring, session_id) == 0)
         return 0;

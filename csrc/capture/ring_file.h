@@ -12,6 +12,7 @@
 #include "format/ring.h"
 
 #include <limits.h>
+#include <stdbool.h>
 #include <sys/types.h>
 
 #define RING_SLOT_BYTES (64u << 10)
@@ -28,17 +29,19 @@ struct ring_file {
     struct ring_slot *dictionary; /* RING_DICTIONARY_BYTES with its head */
     struct free_slot *free_slots;
     uint64_t n_bytes; /* of the file */
-    dev_t device;     /* what the path must lead to when the file grows */
+    bool hidden_in_children;
+    dev_t device; /* what the path must lead to when the file grows */
     ino_t inode;
     char path[PATH_MAX];
 };
 
 /*
  * Creates `<log path>.ring`, replacing one that is there. -1 only when there is no memory at all;
- * ring->header tells whether there is a file.
+ * ring->header tells whether there is a file. `hidden_in_children`: forked children do not have it
+ * mapped, so none must come to use it.
  */
 NODISCARD int ring_file_create(struct ring_file *ring, const char *log_path,
-                               const uint8_t session_id[SESSION_ID_BYTES]);
+                               const uint8_t session_id[SESSION_ID_BYTES], bool hidden_in_children);
 
 /*
  * Takes a slot for a stream: RING_SLOT_BYTES with an empty head. NULL when there is no memory

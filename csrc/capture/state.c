@@ -1,9 +1,9 @@
-/* state.c - the capture of the process: starting, ending, and what becomes of it at fork and exec.
- */
+/* state.c - the capture of the process: starting, ending, and what becomes of it at exec. */
 #include "capture/state.h"
 
 #include "base/arena.h" /* pages */
 #include "base/ticks.h"
+#include "capture/forks.h"
 #include "capture/guard.h"
 #include "capture/notice.h"
 #include "capture/recorder.h"
@@ -20,58 +20,12 @@
 int capture_on LINE_PAIR;
 struct capture_state capture = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
-/* ---- fork --------------------------------------------------------------------------------- */
-
-static TLS_FAST uintptr_t guard_outside;
-
-/*
- * From here to the handlers below the forking thread is not recorded: until it is told, the child
- * would write to its parent's slot. No lock is taken, since other handlers may wait for threads
- * that need it; the child never takes it.
- */
-static void before_fork(void)
-{
-    guard_outside = guard_hold();
-}
-
-static void after_fork_in_parent(void)
-{
-    guard_restore(guard_outside);
-}
-
-static void after_fork_in_child(void)
-{
-    __atomic_store_n(&capture_on, 0, __ATOMIC_RELAXED);
-    if (capture.pid != 0 && capture.pid != getpid())
-        output_close(&capture.writer.file);
-    guard_restore(guard_outside);
-}
-
-/* A page that is zero in a forked child, whoever forked; NULL where the kernel cannot do that. */
-static uint8_t *wiped_on_fork;
-
-bool state_memory_is_ours(void)
-{
-    return getpid() == capture.pid || (wiped_on_fork != NULL && *wiped_on_fork != 0);
-}
-
-static void watch_forks(void)
-{
-    uint8_t *page = pages_alloc(1);
-    if (page == NULL || madvise(page, 1, MADV_WIPEONFORK) != 0)
-        return;
-    *page = 1;
-    wiped_on_fork = page;
-}
-
 static int init_once(void)
 {
     static bool done;
     if (done)
         return 0;
-    watch_forks();
-    if (recorder_init() != 0 ||
-        pthread_atfork(before_fork, after_fork_in_parent, after_fork_in_child) != 0)
+    if (recorder_init() != 0 || forks_watch() != 0)
         return -1;
     done = true;
     return 0;
@@ -79,15 +33,49 @@ static int init_once(void)
 
 /* ---- starting ----------------------------------------------------------------------------- */
 
+/*
+ * New nodes are too frequent to hold signals back for each: that costs more than the rest. Only a
+ * program whose handlers have been seen to jump out of hooks pays for it.
+ */
+static TLS_FAST bool interning;
+static bool handlers_jump; /* atomic */
+
 static uint32_t intern_node(uint32_t parent, const struct frame_place *place)
 {
+    const bool careful = __atomic_load_n(&handlers_jump, __ATOMIC_RELAXED);
     int saved = errno;
+    sigset_t before;
     uint32_t node;
-    state_lock();
+    if (unlikely(careful))
+        signals_block(&before);
+    pthread_mutex_lock(&capture.lock);
+    interning = true;
+    COMPILER_BARRIER();
     node = definitions_node(&capture.dict, parent, place);
-    state_unlock();
+    COMPILER_BARRIER();
+    interning = false;
+    pthread_mutex_unlock(&capture.lock);
+    if (unlikely(careful))
+        signals_allow(&before);
     errno = saved;
     return node;
+}
+
+void state_left_by_jump(void)
+{
+    __atomic_store_n(&handlers_jump, true, __ATOMIC_RELAXED);
+    if (thread_self != NULL)
+        frames_abandon(&thread_self->frames);
+    if (!interning)
+        return;
+    /* The tables may be half changed: what is recorded until now stays, and no more is. */
+    interning = false;
+    capture.writer.failed = true;
+    capture.writer.error = EINTR;
+    notice_failure("cannot go on with", capture.writer.file.path, EINTR,
+                   "; recording has stopped, the program goes on");
+    state_give_up_locked();
+    pthread_mutex_unlock(&capture.lock);
 }
 
 static const char *find_stacks(const struct interp_binding *binding)
@@ -138,7 +126,7 @@ static int open_log(const struct capture_options *options, const struct file_hea
     if (definitions_flush(&capture.dict) != 0 ||
         output_publish(&capture.writer.file, options->path, options->replace) != 0)
         goto failed;
-    if (ring_file_create(&capture.ring, options->path, header->session_id) != 0)
+    if (ring_file_create(&capture.ring, options->path, header->session_id, forks_are_seen()) != 0)
         goto failed;
     definitions_move(&capture.dict, capture.ring.dictionary, RING_DICTIONARY_BYTES);
     if (capture.ring.header == NULL)
@@ -151,17 +139,9 @@ failed:
     return -1;
 }
 
-static int start_locked(const struct capture_options *options, const char **no_stacks)
+static int open_locked(const struct capture_options *options, const char **no_stacks)
 {
     struct file_header header;
-    if (capture_on) {
-        errno = EALREADY;
-        return -1;
-    }
-    if (capture.pid != 0 && capture.pid != getpid()) {
-        errno = ECHILD; /* the lock, the file and the threads are the parent's */
-        return -1;
-    }
     notice_start();
     prctl(PR_GET_NAME, capture.process_name);
     *no_stacks = find_stacks(options->binding);
@@ -175,8 +155,48 @@ static int start_locked(const struct capture_options *options, const char **no_s
     capture.last_seq = 0;
     capture.n_streams = 0;
     capture.n_lost = 0;
+    capture.n_unfollowed = 0;
     capture.live = NULL;
     return 0;
+}
+
+static int start_locked(const struct capture_options *options, const char **no_stacks)
+{
+    if (capture_on) {
+        errno = EALREADY;
+        return -1;
+    }
+    settings_free(capture.again);
+    capture.again = NULL;
+    if (options->follow_forks && (capture.again = settings_keep(options)) == NULL) {
+        errno = ENOMEM;
+        return -1;
+    }
+    forks_own_memory();
+    return open_locked(options, no_stacks);
+}
+
+#define MOST_NAMES 1000
+
+int state_start_child_locked(void)
+{
+    char path[PATH_MAX] = "";
+    struct capture_options options = capture.again->options;
+    const char *no_stacks;
+    int failed = -1;
+    capture.child_waits = false;
+    options.path = path;
+    errno = EEXIST;
+    for (unsigned attempt = 0; failed && errno == EEXIST && attempt < MOST_NAMES; attempt++) {
+        errno = ENAMETOOLONG;
+        if (settings_child_path(capture.again, attempt, path, sizeof path) == 0)
+            failed = open_locked(&options, &no_stacks);
+    }
+    if (failed) {
+        __atomic_store_n(&capture_on, 0, __ATOMIC_RELAXED);
+        notice_failure("cannot write", path, errno, "; this child process is not recorded");
+    }
+    return failed;
 }
 
 /* The calling thread is the first stream, whether it allocates or not. */
@@ -184,8 +204,6 @@ static int start_thread_locked(const char *own_folder)
 {
     if (recorder_attach_locked() != 0)
         return -1;
-    if (gettid() == getpid())
-        thread_set_name_locked(&capture, thread_self, "MainThread");
     if (own_folder != NULL)
         recorder_mute(own_folder);
     return 0;
@@ -206,8 +224,11 @@ int proftrace_capture_start(const struct capture_options *options, const char **
         errno = ENOMEM;
         failed = -1;
     }
-    if (failed == 0)
+    if (failed == 0) {
         __atomic_store_n(&capture_on, 1, __ATOMIC_SEQ_CST);
+        if (options->end_on_signals)
+            signals_watch();
+    }
     error = errno;
     state_unlock();
     guard_restore(before);
@@ -256,6 +277,10 @@ static void stop_locked(void)
 {
     if (!capture_on)
         return;
+    if (capture.child_waits) { /* there is nothing to end */
+        __atomic_store_n(&capture_on, 0, __ATOMIC_SEQ_CST);
+        return;
+    }
     if (state_flush_all_locked() != 0) {
         state_give_up_locked();
         return;
@@ -292,20 +317,23 @@ void proftrace_capture_stop(void)
     state_finish();
 }
 
+static TLS_FAST uintptr_t guard_before_exec;
+
 bool state_before_exec(void)
 {
-    if (!may_end())
+    if (!may_end() || capture.child_waits)
         return false;
-    guard_outside = guard_hold();
+    guard_before_exec = guard_hold();
     state_lock();
     if (!capture_on || state_flush_all_locked() != 0) {
         state_give_up_locked();
         state_unlock();
-        guard_restore(guard_outside);
+        guard_restore(guard_before_exec);
         return false;
     }
     capture.exec_n_bytes = writer_end(&capture.writer, END_EXEC, capture.n_lost);
     ring_file_remove(&capture.ring);
+    signals_allow(&capture.signals_before); /* the new image inherits the mask */
     return true;
 }
 
@@ -317,6 +345,6 @@ void state_exec_failed(void)
     else /* the ring has lost its name: from now on a kill costs what is not written */
         writer_add_option(&capture.writer, OPTION_NO_RING);
     state_unlock();
-    guard_restore(guard_outside);
+    guard_restore(guard_before_exec);
     errno = saved;
 }

@@ -10,6 +10,8 @@
 #include "capture/capture.h"
 #include "capture/definitions.h"
 #include "capture/ring_file.h"
+#include "capture/settings.h"
+#include "capture/signals.h"
 #include "capture/thread.h"
 #include "capture/writer.h"
 
@@ -26,6 +28,7 @@ struct capture_state {
     uint64_t last_seq LINE_PAIR; /* atomic */
 
     pthread_mutex_t lock LINE_PAIR; /* guards all below */
+    sigset_t signals_before;        /* of the lock's owner */
     pid_t pid;                      /* of the process that records */
     struct writer writer;
     struct ring_file ring;
@@ -38,21 +41,36 @@ struct capture_state {
     uint8_t *encoded; /* owned pages: an EVENTS payload */
     char process_name[64];
     bool quiet;
-    bool exec_ended;       /* an END block for an exec that has not happened (yet) */
-    uint64_t exec_n_bytes; /* of the log before it */
+    bool exec_ended;        /* an END block for an exec that has not happened (yet) */
+    uint64_t exec_n_bytes;  /* of the log before it */
+    bool child_waits;       /* a followed child that has recorded nothing yet, and has no log */
+    uint32_t n_unfollowed;  /* children that were forked, and are not recorded */
+    struct settings *again; /* owned pages: what a followed child starts with; NULL = not */
 };
 
 extern struct capture_state capture;
 
+/*
+ * Signals wait while the lock is held: a handler must not leave it by a jump, nor wait for what its
+ * own thread holds.
+ */
 static inline void state_lock(void)
 {
+    sigset_t before;
+    signals_block(&before);
     pthread_mutex_lock(&capture.lock);
+    capture.signals_before = before;
 }
 
 static inline void state_unlock(void)
 {
+    sigset_t before = capture.signals_before;
     pthread_mutex_unlock(&capture.lock);
+    signals_allow(&before);
 }
+
+/* A signal handler is about to jump out of the hook that it interrupted. */
+void state_left_by_jump(void);
 
 /* The stamp of an event, 0 while the process has one thread; see log-format.md. */
 static inline uint64_t state_stamp(void)
@@ -67,6 +85,9 @@ static inline uint64_t state_stamp(void)
  * vfork until its exec. Not so in a forked child, whose memory is a copy.
  */
 bool state_memory_is_ours(void);
+
+/* Gives a followed child its log when it has its first event, with the lock held. */
+NODISCARD int state_start_child_locked(void);
 
 /* Ends recording for good after a failure, with the lock held. */
 void state_give_up_locked(void);

@@ -5,6 +5,7 @@
 #include "base/ticks.h" /* mono_now_ns */
 
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <unistd.h>
 
@@ -15,9 +16,14 @@
 static struct capture_thread *take_block(struct capture_state *state)
 {
     struct capture_thread *thread = state->free;
-    if (thread == NULL)
-        return pages_alloc(sizeof *thread);
-    state->free = thread->next;
+    if (thread != NULL) {
+        state->free = thread->next;
+        return thread;
+    }
+    thread = pages_alloc(sizeof *thread);
+    /* A child that no fork handler was told of finds no room in it, and asks whose memory it is. */
+    if (thread != NULL)
+        (void)madvise(thread, sizeof *thread, MADV_WIPEONFORK);
     return thread;
 }
 

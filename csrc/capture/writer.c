@@ -40,12 +40,10 @@ int writer_open(struct writer *writer, const char *path, const struct file_heade
 /* The disk is full, most likely: the END block of this is small and may still fit. */
 static void fail(struct writer *writer, int error)
 {
-    char tail[160] = ": ";
     writer->failed = true;
     writer->error = error;
-    strncat(tail, notice_error_text(error), sizeof tail - 64);
-    strcat(tail, "; recording has stopped, the program goes on");
-    notice_write("cannot write", writer->file.path, tail);
+    notice_failure("cannot write", writer->file.path, error,
+                   "; recording has stopped, the program goes on");
 }
 
 static int grow_packed(struct writer *writer, size_t n_bytes)

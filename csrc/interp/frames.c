@@ -143,6 +143,8 @@ static int cache_grow(struct frame_cache *cache, uint32_t depth)
 {
     uint32_t room = cache->room == 0 ? FIRST_ROOM : cache->room;
     struct frame_cache bigger;
+    struct chain_link *old = cache->chain;
+    const uint32_t old_room = cache->room;
     while (room < depth)
         room *= 2;
     bigger.chain = pages_alloc(room * CHAIN_ENTRY_BYTES);
@@ -152,11 +154,14 @@ static int cache_grow(struct frame_cache *cache, uint32_t depth)
     if (cache->room != 0) {
         memcpy(bigger.chain, cache->chain, cache->depth * sizeof cache->chain[0]);
         memcpy(bigger.nodes, cache->nodes, cache->depth * sizeof cache->nodes[0]);
-        pages_free(cache->chain, cache->room * CHAIN_ENTRY_BYTES);
     }
+    /* The old pages last: a signal handler may jump out at any point, see frames_abandon. */
     cache->chain = bigger.chain;
     cache->nodes = bigger.nodes;
     cache->room = room;
+    COMPILER_BARRIER();
+    if (old_room != 0)
+        pages_free(old, old_room * CHAIN_ENTRY_BYTES);
     return 0;
 }
 
@@ -277,6 +282,12 @@ void frames_release(struct frame_cache *cache)
     if (cache->room != 0)
         pages_free(cache->chain, cache->room * CHAIN_ENTRY_BYTES);
     memset(cache, 0, sizeof *cache);
+}
+
+void frames_abandon(struct frame_cache *cache)
+{
+    cache->depth = 0;
+    memset(cache->memory, 0, sizeof cache->memory);
 }
 
 bool frames_agree(struct frame_reader *reader, struct frame_cache *cache)

@@ -62,6 +62,9 @@ uint32_t frames_current(struct frame_reader *reader, struct frame_cache *cache);
 /* Frees what the cache owns; it is empty afterwards. */
 void frames_release(struct frame_cache *cache);
 
+/* After a jump out of frames_current: what is remembered may be half changed, and is forgotten. */
+void frames_abandon(struct frame_cache *cache);
+
 /* To be called when a code object dies, before its memory is used again. */
 void frames_code_died(struct frame_reader *reader);
 

@@ -87,26 +87,24 @@ static PyObject *start_failed(const char *path)
         PyErr_SetString(PyExc_RuntimeError, "allocations are being recorded already");
         return NULL;
     }
-    if (errno == ECHILD) {
-        PyErr_SetString(PyExc_RuntimeError, "a forked child of a recorded process cannot record");
-        return NULL;
-    }
     return PyErr_SetFromErrnoWithFilename(PyExc_OSError, path);
 }
 
 static PyObject *start(PyObject *module, PyObject *args, PyObject *kwargs)
 {
-    static const char *const names[] = {"path", "meta", "force", "quiet", "own_folder", NULL};
+    static const char *const names[] = {"path",       "meta",         "force", "quiet",
+                                        "own_folder", "follow_forks", "stem",  NULL};
     struct capture_meta metas[MOST_METAS];
     struct interp_binding binding;
     struct capture_options options = {.metas = metas};
-    PyObject *path, *meta, *result = NULL, *folder = NULL;
-    int force = 0, quiet = 1;
+    PyObject *path, *meta, *result = NULL, *folder = NULL, *stem = NULL;
+    int force = 0, quiet = 1, follow_forks = 0;
     const char *no_stacks;
     (void)module;
-    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O&O!|$ppO&:start", (char **)(uintptr_t)names,
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O&O!|$ppO&pO&:start", (char **)(uintptr_t)names,
                                      PyUnicode_FSConverter, &path, &PyDict_Type, &meta, &force,
-                                     &quiet, PyUnicode_FSConverter, &folder))
+                                     &quiet, PyUnicode_FSConverter, &folder, &follow_forks,
+                                     PyUnicode_FSConverter, &stem))
         return NULL;
     if (take_metas(meta, metas, &options.n_metas) != 0 || watch_code() != 0)
         goto done;
@@ -114,6 +112,9 @@ static PyObject *start(PyObject *module, PyObject *args, PyObject *kwargs)
     options.replace = force;
     options.quiet = quiet;
     options.own_folder = folder == NULL ? NULL : PyBytes_AS_STRING(folder);
+    options.stem = stem == NULL ? NULL : PyBytes_AS_STRING(stem);
+    options.follow_forks = follow_forks;
+    options.end_on_signals = true;
     options.binding = find_binding(&binding) == 0 ? &binding : NULL;
     if (proftrace_capture_start(&options, &no_stacks) != 0)
         result = start_failed(options.path);
@@ -124,6 +125,7 @@ static PyObject *start(PyObject *module, PyObject *args, PyObject *kwargs)
 done:
     Py_DECREF(path);
     Py_XDECREF(folder);
+    Py_XDECREF(stem);
     return result;
 }
 

@@ -9,13 +9,16 @@ def start(
     force: bool = False,
     quiet: bool = True,
     own_folder: str | bytes | PathLike[str] = ...,
+    follow_forks: bool = False,
+    stem: str | bytes | PathLike[str] = ...,
 ) -> str | None:
     """Start recording into the absolute `path`; `meta` goes into the file as it is.
 
     An existing file is refused (FileExistsError) unless `force`, which replaces it in one step.
     Frames of files in `own_folder` that are on the stack now are never recorded. Unless `quiet`,
-    the end of the recording is told on stderr. Returns why Python stacks cannot be read, or None.
-    RuntimeError: recording is on already, or this is a forked child.
+    the end of the recording is told on stderr. With `follow_forks` forked children record too,
+    each into `stem` (default: `path`) and its process id. Returns why Python stacks cannot be read,
+    or None. RuntimeError: recording is on already.
     """
 
 def stop() -> None:

@@ -53,6 +53,7 @@ def run_target(words: list[str]) -> int:
     add("-f", "--force", action="store_true", help="replace the capture if it exists")
     add("-q", "--quiet", action="store_true", help="say nothing about the capture")
     add("--native", action="store_true", help="native stacks too (not in this version)")
+    add("--follow-fork", action="store_true", help="forked children too, each in FILE.<pid>")
     options, target = parser.parse_target(words)
     if options.native:
         raise UsageError("--native: native stacks are not in this version of memtrace")
@@ -68,6 +69,7 @@ def run_target(words: list[str]) -> int:
         "force": options.force,
         "quiet": options.quiet,
         "native": options.native,
+        "follow_fork": options.follow_fork,
     }
     launch(target, "memtrace", settings, preload=capture_library())
 

@@ -20,8 +20,8 @@ PACKAGE_FOLDER = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 def start(settings: Mapping[str, object]) -> None:
     """Record all allocations from here to the end of the process.
 
-    `settings`: "output" (absolute path), "force", "quiet", "program" and "argv". Afterwards
-    nothing of this is left in the program but one exit handler, which is a function in C.
+    `settings`: "output" (absolute path), "force", "quiet", "follow_fork", "program" and
+    "argv". Afterwards nothing of this is left in the program but one exit handler, in C.
     """
     if not _capture.is_preloaded():
         raise ProftraceError(
@@ -38,6 +38,7 @@ def start(settings: Mapping[str, object]) -> None:
             force=bool(settings["force"]),
             quiet=bool(settings["quiet"]),
             own_folder=PACKAGE_FOLDER,
+            follow_forks=bool(settings["follow_fork"]),
         )
     except FileExistsError as error:
         raise OutputError(f"{output} exists already (-f replaces it)") from error

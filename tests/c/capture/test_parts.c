@@ -49,7 +49,7 @@ static void a_slot_is_used_again_and_the_file_grows(void)
     struct ring_file ring;
     struct ring_slot *again;
     bool shared;
-    CHECK(ring_file_create(&ring, test_path("slots"), session) == 0);
+    CHECK(ring_file_create(&ring, test_path("slots"), session, false) == 0);
     CHECK(ring.header != NULL);
     for (uint32_t i = 0; i < 40; i++) {
         slots[i] = ring_file_take(&ring, i + 1, &shared);
@@ -74,7 +74,7 @@ static void a_ring_that_cannot_be_made_is_private_memory(void)
     const uint8_t session[SESSION_ID_BYTES] = "0123456789abcdef";
     struct ring_file ring;
     bool shared = true;
-    CHECK(ring_file_create(&ring, test_path("no-folder/x"), session) == 0);
+    CHECK(ring_file_create(&ring, test_path("no-folder/x"), session, false) == 0);
     CHECK(ring.header == NULL && ring.dictionary != NULL);
     CHECK(ring_file_take(&ring, 1, &shared) != NULL);
     CHECK(!shared);

@@ -8,8 +8,10 @@
 #include <signal.h>
 #include <spawn.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -79,20 +81,180 @@ static void a_forked_child_writes_nothing(void)
 
 static void start_in_child(const char *path)
 {
-    struct capture_options options = {.path = path, .replace = true};
-    const char *no_stacks;
     start_capture(path);
+    allocate(500);
     if (fork() == 0) {
-        options.path = test_path("by-child");
-        CHECK(proftrace_capture_start(&options, &no_stacks) == -1 && errno == ECHILD);
+        start_capture(test_path("by-child"));
+        allocate(501);
         exit(0);
     }
     wait(NULL);
+    allocate(502);
+    exit(0);
 }
 
-static void a_child_of_a_recorded_process_cannot_start(void)
+static void a_child_of_a_recorded_process_can_start_its_own(void)
 {
-    CHECK_EQ(run_child(start_in_child, test_path("child-start")), 0);
+    const char *path = test_path("child-start");
+    struct captured captured;
+    CHECK_EQ(run_child(start_in_child, path), 0);
+    read_ended(&captured, path, END_CLEAN);
+    CHECK_EQ(captured_count(&captured, EVENT_MALLOC, 500), 1);
+    CHECK_EQ(captured_count(&captured, EVENT_MALLOC, 501), 0);
+    CHECK_EQ(captured_count(&captured, EVENT_MALLOC, 502), 1);
+    captured_release(&captured);
+    read_ended(&captured, test_path("by-child"), END_CLEAN);
+    CHECK_EQ(captured_count(&captured, EVENT_MALLOC, 501), 1);
+    captured_release(&captured);
+}
+
+/* ---- followed children --------------------------------------------------------------------- */
+
+static void start_following(const char *path)
+{
+    const struct capture_meta metas[] = {{"program", "forks"}};
+    struct capture_options options = {.path = path,
+                                      .replace = true,
+                                      .quiet = true,
+                                      .follow_forks = true,
+                                      .metas = metas,
+                                      .n_metas = 1};
+    const char *no_stacks;
+    CHECK(proftrace_capture_start(&options, &no_stacks) == 0);
+}
+
+static const char *child_path(const char *path, pid_t pid)
+{
+    static char text[128];
+    snprintf(text, sizeof text, "%s.%ld", path, (long)pid);
+    return text;
+}
+
+/* Processes of this test tell each other their ids. */
+static struct {
+    volatile pid_t child, grandchild, silent;
+} *family;
+
+static void live_as_child(void)
+{
+    void *inherited = kept;
+    family->child = getpid();
+    for (int i = 0; i < 9000; i++) /* more than a slot */
+        free((allocate(1777), kept));
+    free(inherited);
+    if (fork() == 0) {
+        family->grandchild = getpid();
+        allocate(1778);
+        _exit(0);
+    }
+    wait(NULL);
+    allocate(1779);
+}
+
+static void run_family(const char *path)
+{
+    start_following(path);
+    allocate(1776);
+    if (fork() == 0) {
+        live_as_child();
+        exit(0);
+    }
+    wait(NULL);
+    if ((family->silent = fork()) == 0)
+        _exit(0); /* has nothing to record */
+    wait(NULL);
+    allocate(1780);
+    exit(0);
+}
+
+static void a_followed_child_has_a_log_of_its_own(void)
+{
+    const char *path = test_path("follow");
+    struct captured captured;
+    family = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    CHECK(family != MAP_FAILED);
+    CHECK_EQ(run_child(run_family, path), 0);
+    read_ended(&captured, path, END_CLEAN);
+    CHECK_EQ(captured_count(&captured, EVENT_MALLOC, 1776), 1);
+    CHECK_EQ(captured_count(&captured, EVENT_MALLOC, 1777), 0);
+    CHECK_EQ(captured_count(&captured, EVENT_MALLOC, 1780), 1);
+    captured_release(&captured);
+
+    read_ended(&captured, child_path(path, family->child), END_CLEAN);
+    CHECK_EQ(captured.log.header.pid, (uint32_t)family->child);
+    CHECK_EQ(captured.log.dict.metas.n, 1);
+    CHECK_EQ(captured_count(&captured, EVENT_MALLOC, 1776), 0);
+    CHECK_EQ(captured_count(&captured, EVENT_MALLOC, 1777), 9000);
+    CHECK_EQ(captured_count(&captured, EVENT_MALLOC, 1778), 0);
+    CHECK_EQ(captured_count(&captured, EVENT_MALLOC, 1779), 1);
+    captured_release(&captured);
+
+    read_ended(&captured, child_path(path, family->grandchild), END_CLEAN);
+    CHECK_EQ(captured.log.header.ppid, (uint32_t)family->child);
+    CHECK_EQ(captured.n, 1);
+    CHECK_EQ(captured_count(&captured, EVENT_MALLOC, 1778), 1);
+    captured_release(&captured);
+    CHECK(!exists(child_path(path, family->silent)));
+}
+
+/* A process id may come again; what an earlier one recorded stays. */
+static void run_child_with_taken_name(const char *path)
+{
+    start_following(path);
+    if (fork() == 0) {
+        family->child = getpid();
+        CHECK(close(open(child_path(path, getpid()), O_WRONLY | O_CREAT, 0600)) == 0);
+        allocate(1781);
+        exit(0);
+    }
+    wait(NULL);
+    exit(0);
+}
+
+static void a_childs_log_replaces_nothing(void)
+{
+    const char *path = test_path("taken");
+    struct captured captured;
+    char second[136];
+    CHECK_EQ(run_child(run_child_with_taken_name, path), 0);
+    snprintf(second, sizeof second, "%s.2", child_path(path, family->child));
+    read_ended(&captured, second, END_CLEAN);
+    CHECK_EQ(captured_count(&captured, EVENT_MALLOC, 1781), 1);
+    captured_release(&captured);
+}
+
+/* ---- children that share or copy memory without fork --------------------------------------- */
+
+/* A child that the fork handlers are not told of must not write to its parent's log either. */
+static void run_hidden_forks(const char *path)
+{
+    start_capture(path);
+    for (int i = 0; i < 20; i++) {
+        pid_t pid;
+        allocate(1000 + (size_t)i);
+        pid = (pid_t)syscall(SYS_clone, SIGCHLD, NULL, NULL, NULL, NULL);
+        if (pid == 0) {
+            for (int n = 0; n < 9000; n++) /* more than a slot */
+                free((allocate(777), kept));
+            CHECK(!proftrace_capture_is_on());
+            syscall(SYS_exit_group, 0);
+        }
+        CHECK(waitpid(pid, NULL, 0) == pid);
+    }
+    exit(0);
+}
+
+static void a_child_that_was_made_past_the_handlers_writes_nothing(void)
+{
+    const char *path = test_path("hidden-fork");
+    struct captured captured;
+    CHECK_EQ(run_child(run_hidden_forks, path), 0);
+    read_ended(&captured, path, END_CLEAN);
+    CHECK_EQ(captured_count(&captured, 0, 777), 0);
+    CHECK_EQ(captured.n, 20);
+    for (uint64_t i = 0; i < 20; i++)
+        CHECK_EQ(captured_count(&captured, EVENT_MALLOC, 1000 + i), 1);
+    captured_release(&captured);
 }
 
 static void spawn_children(const char *path)
@@ -362,7 +524,10 @@ static void a_log_that_is_deleted_is_not_made_again(void)
 int main(void)
 {
     a_forked_child_writes_nothing();
-    a_child_of_a_recorded_process_cannot_start();
+    a_child_of_a_recorded_process_can_start_its_own();
+    a_followed_child_has_a_log_of_its_own();
+    a_childs_log_replaces_nothing();
+    a_child_that_was_made_past_the_handlers_writes_nothing();
     a_child_that_shares_our_memory_ends_nothing();
     an_exec_ends_the_log_as_such();
     an_exec_that_fails_changes_nothing();
