@@ -14,7 +14,8 @@
 
 static char folder[] = "/tmp/proftrace-fuzz-XXXXXX";
 static char path[64], ring_path[64];
-static struct log_fixture seeds[3];
+#define N_SEEDS 4
+static struct log_fixture seeds[N_SEEDS];
 static uint8_t ring_seed[FIXTURE_RING_BYTES];
 
 static void check_stacks(const struct stacks *stacks)
@@ -129,9 +130,11 @@ int main(int argc, char **argv)
     fixture_memory(&seeds[0], true);
     fixture_memory(&seeds[1], false);
     fixture_lines(&seeds[2]);
+    seeds[3].stores_plainly = true;
+    fixture_memory(&seeds[3], true);
     fixture_ring(ring_seed);
     for (uint64_t i = 0; i < rounds; i++) {
-        const struct log_fixture *seed = &seeds[random_below(&random, 3)];
+        const struct log_fixture *seed = &seeds[random_below(&random, N_SEEDS)];
         switch (random_below(&random, 4)) {
         case 0:
             n_read += damage_bytes(&random, seed);
@@ -149,7 +152,7 @@ int main(int argc, char **argv)
     CHECK(n_read > rounds / 4);
     unlink(path);
     rmdir(folder);
-    for (int i = 0; i < 3; i++)
+    for (int i = 0; i < N_SEEDS; i++)
         free(seeds[i].bytes);
     return 0;
 }

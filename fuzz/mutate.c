@@ -2,6 +2,7 @@
 #include "mutate.h"
 
 #include "check.h"
+#include "format/pack.h"
 
 #define MAX_BLOCKS 64
 #define MAX_PAYLOAD (256u << 10)
@@ -158,9 +159,9 @@ static size_t mutate_records(struct random *random, const uint8_t *from, size_t 
 
 static void mutate_event(struct random *random, struct event *event)
 {
-    static const uint8_t kinds[] = {EVENT_MALLOC, EVENT_FREE,   EVENT_MMAP,
-                                    EVENT_MUNMAP, EVENT_UNFREE, EVENT_MARK};
-    switch (random_below(random, 6)) {
+    static const uint8_t kinds[] = {EVENT_MALLOC, EVENT_FREE, EVENT_MMAP,  EVENT_MUNMAP,
+                                    EVENT_UNFREE, EVENT_MARK, EVENT_ARENA, EVENT_PYMALLOC_REALLOC};
+    switch (random_below(random, 7)) {
     case 0:
         event->kind = kinds[random_below(random, sizeof kinds)];
         break;
@@ -176,10 +177,42 @@ static void mutate_event(struct random *random, struct event *event)
     case 4:
         event->node = (uint32_t)odd_number(random);
         break;
+    case 5:
+        event->domain = (uint8_t)random_below(random, 4);
+        break;
     default:
         event->seq = random_below(random, 2) ? odd_number(random) : random_below(random, 16);
         break;
     }
+}
+
+/* The same for events that were packed. */
+static size_t mutate_packed(struct random *random, const uint8_t *from, size_t n_bytes,
+                            struct block_header *header, uint8_t *out)
+{
+    const size_t n_most = header->n_records * RAW_EVENT_MAX_WORDS;
+    uint64_t *words = malloc((1 + 3) * n_most * sizeof *words);
+    void *scratch = malloc(unpack_scratch_bytes(header->n_records));
+    uint64_t *changed = words + n_most;
+    size_t n_words, n_changed = 0;
+    struct put put = put_over(out, MAX_PAYLOAD);
+    struct event event;
+    CHECK(words != NULL && scratch != NULL);
+    n_words = unpack_events(from, n_bytes, header->n_records, header->first_seq, words, scratch);
+    CHECK(n_words != 0);
+    for (size_t at = 0; at < n_words;) {
+        at += raw_event_get(words + at, n_words - at, &event);
+        for (uint64_t times = 1 + random_below(random, 4) / 2; times > 0; times--) {
+            if (random_below(random, 3) == 0)
+                mutate_event(random, &event);
+            n_changed += raw_event_put(changed + n_changed, &event);
+        }
+    }
+    fixture_pack(&put, changed, n_changed, header);
+    CHECK(!put.bad);
+    free(scratch);
+    free(words);
+    return (size_t)(put.p - out);
 }
 
 /* Changes, repeats and drops events; the record count is right again. */
@@ -221,6 +254,8 @@ static void copy_block(struct random *random, const struct log_fixture *seed, si
     } else if (random_below(random, 2) == 0 && header.kind != BLOCK_END) {
         n_bytes = header.kind == BLOCK_EVENTS
                       ? mutate_events(random, payload, n_bytes, &header, changed)
+                  : header.kind == BLOCK_PACKED
+                      ? mutate_packed(random, payload, n_bytes, &header, changed)
                       : mutate_records(random, payload, n_bytes, changed);
         memmove(payload, changed, n_bytes);
     }

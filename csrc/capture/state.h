@@ -38,7 +38,7 @@ struct capture_state {
     struct capture_thread *late; /* stream of threads that are past their own end */
     uint32_t n_streams;
     uint64_t n_lost;
-    uint8_t *encoded; /* owned pages: an EVENTS payload */
+    struct packer *packer; /* owned pages */
     char process_name[64];
     bool quiet;
     bool exec_ended;        /* an END block for an exec that has not happened (yet) */

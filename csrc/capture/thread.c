@@ -3,15 +3,14 @@
 
 #include "base/arena.h" /* pages */
 #include "base/ticks.h" /* mono_now_ns */
+#include "format/pack.h"
 
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <unistd.h>
 
-/* No event needs more bytes stored than this for each of its raw words. */
-#define STORED_BYTES_PER_WORD 12
-#define ENCODED_BYTES (THREAD_ROOM * STORED_BYTES_PER_WORD + EVENT_MAX_STORED_BYTES)
+_Static_assert(THREAD_ROOM <= PACK_EVENTS, "a full slot is one block");
 
 static struct capture_thread *take_block(struct capture_state *state)
 {
@@ -109,61 +108,39 @@ void thread_take_name_locked(struct capture_state *state, struct capture_thread 
 
 /* ---- writing ------------------------------------------------------------------------------ */
 
-/* What comes out of encode. */
-struct encoded {
-    size_t n_bytes;
-    uint32_t n_events;
-    uint64_t first_seq, last_seq;
-};
-
-static struct encoded encode(uint8_t *out, const uint64_t *words, size_t n_words, bool has_seqs)
+static int write_packed(struct capture_state *state, struct capture_thread *thread,
+                        const struct packed *packed)
 {
-    struct put to = put_over(out, ENCODED_BYTES);
-    struct encoded result = {0};
-    struct event_coder coder;
-    struct event event;
-    size_t at = 0;
-    unsigned n;
-    /* A stream's first events may have no seq; the coder starts from the first that has one. */
-    for (; has_seqs && at < n_words && (n = raw_event_get(words + at, n_words - at, &event)) != 0;
-         at += n) {
-        if (event.seq != 0) {
-            result.first_seq = event.seq;
-            break;
-        }
-    }
-    coder = EVENT_CODER_START(result.first_seq);
-    for (at = 0; at < n_words && (n = raw_event_get(words + at, n_words - at, &event)) != 0;
-         at += n) {
-        event_put(&to, &coder, &event);
-        result.n_events++;
-    }
-    result.last_seq = coder.seq;
-    result.n_bytes = (size_t)(to.p - out);
-    return result;
+    struct block_header block = {
+        .kind = BLOCK_PACKED,
+        .stream = thread->stream,
+        .n_records = packed->n_events,
+        .first_ordinal = thread->n_written,
+        .first_seq = packed->first_seq,
+        .last_seq = packed->last_seq,
+    };
+    if (writer_block(&state->writer, &block, packed->payload, packed->n_bytes) != 0)
+        return -1;
+    thread->n_written += packed->n_events;
+    state->writer.n_events += packed->n_events;
+    return 0;
 }
 
 static int write_events(struct capture_state *state, struct capture_thread *thread, size_t n_words)
 {
-    struct encoded encoded;
-    struct block_header block;
-    if (state->encoded == NULL && (state->encoded = pages_alloc(ENCODED_BYTES)) == NULL)
+    struct packed packed;
+    if (state->packer == NULL && (state->packer = pages_alloc(packer_bytes())) == NULL)
         return -1;
-    encoded = encode(state->encoded, thread->words + thread->written_words,
-                     n_words - thread->written_words, state->several_threads);
-    block = (struct block_header){
-        .kind = BLOCK_EVENTS,
-        .stream = thread->stream,
-        .n_records = encoded.n_events,
-        .first_ordinal = thread->n_written,
-        .first_seq = encoded.first_seq,
-        .last_seq = encoded.last_seq,
-    };
-    if (definitions_flush(&state->dict) != 0 ||
-        writer_block(&state->writer, &block, state->encoded, encoded.n_bytes) != 0)
+    if (definitions_flush(&state->dict) != 0)
         return -1;
-    thread->n_written += encoded.n_events;
-    state->writer.n_events += encoded.n_events;
+    for (size_t at = thread->written_words, n; at < n_words; at += n) {
+        n = n_words - at;
+        pack_events(state->packer, thread->words + at, &n, state->several_threads != 0, &packed);
+        if (n == 0)
+            break;
+        if (write_packed(state, thread, &packed) != 0)
+            return -1;
+    }
     return 0;
 }
 

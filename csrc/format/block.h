@@ -15,9 +15,10 @@
 
 enum block_kind {
     BLOCK_DICT = 1,   /* table records: strings, codes, nodes, threads, meta, sources */
-    BLOCK_EVENTS = 2, /* stored events of one thread */
+    BLOCK_EVENTS = 2, /* events of one thread as version 1 stored them */
     BLOCK_LINES = 3,  /* table records: functions and lines */
     BLOCK_END = 4,    /* one rec_end; nothing follows */
+    BLOCK_PACKED = 5, /* events of one thread; see pack.h */
 };
 
 enum block_codec { CODEC_RAW = 0, CODEC_LZ4 = 1 };
@@ -25,12 +26,12 @@ enum block_codec { CODEC_RAW = 0, CODEC_LZ4 = 1 };
 struct block_header {
     uint8_t kind;
     uint8_t codec;
-    uint32_t stream; /* EVENTS: thread index; else 0 */
+    uint32_t stream; /* EVENTS, PACKED: thread index; else 0 */
     uint32_t n_records;
     uint32_t raw_bytes;     /* payload after decoding */
     uint32_t stored_bytes;  /* payload in the file */
     uint64_t first_ordinal; /* how many records of this kind and stream came before */
-    uint64_t first_seq;     /* EVENTS: coder start, and the seq range covered */
+    uint64_t first_seq;     /* of events: coder start, and the seq range covered */
     uint64_t last_seq;
     uint64_t mono_ns; /* when the block was closed */
 };

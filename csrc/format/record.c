@@ -323,11 +323,6 @@ void record_get_call(struct get *payload, struct rec_call *rec)
 #define STORED_SAME_NODE 0x20
 #define STORED_SEQ 0x40
 
-static bool event_has_size(uint8_t kind)
-{
-    return event_is_allocation(kind) || kind == EVENT_MUNMAP || kind == EVENT_MARK;
-}
-
 /* Blocks are nearly always 16-byte aligned: rotated, their differences are small numbers. */
 static uint64_t rotate_right_4(uint64_t value)
 {

@@ -12,8 +12,8 @@
 
 #include "base/bytes.h"
 
-#define FORMAT_VERSION 1
-#define FORMAT_MIN_READER 1
+#define FORMAT_VERSION 2
+#define FORMAT_MIN_READER 2
 
 /* ---- file header ------------------------------------------------------------------------- */
 
@@ -254,6 +254,7 @@ enum event_kind {
     EVENT_PYMALLOC_REALLOC = 14,
     EVENT_PYMALLOC_FREE = 15,
     EVENT_UNFREE = 16, /* the thread's last FREE did not happen: a failed realloc */
+    EVENT_ARENA = 17,  /* an mmap by pymalloc, which puts small objects there */
     EVENT_MARK = 31,
 };
 
@@ -263,15 +264,24 @@ enum mark_kind {
     MARK_USER = 3,          /* value = a string id */
 };
 
+/* Which of Python's allocators a pymalloc event went to. */
+enum event_domain { DOMAIN_NONE = 0, DOMAIN_RAW = 1, DOMAIN_MEM = 2, DOMAIN_OBJ = 3 };
+
 static inline bool event_is_allocation(uint8_t kind)
 {
-    return kind >= EVENT_MALLOC && kind <= EVENT_PYMALLOC_REALLOC && kind != EVENT_FREE &&
-           kind != EVENT_MUNMAP;
+    return (kind >= EVENT_MALLOC && kind <= EVENT_PYMALLOC_REALLOC && kind != EVENT_FREE &&
+            kind != EVENT_MUNMAP) ||
+           kind == EVENT_ARENA;
+}
+
+static inline bool event_has_size(uint8_t kind)
+{
+    return event_is_allocation(kind) || kind == EVENT_MUNMAP || kind == EVENT_MARK;
 }
 
 static inline bool event_kind_is_known(uint8_t kind)
 {
-    return (kind >= EVENT_MALLOC && kind <= EVENT_UNFREE) || kind == EVENT_MARK;
+    return (kind >= EVENT_MALLOC && kind <= EVENT_ARENA) || kind == EVENT_MARK;
 }
 
 /*
@@ -285,13 +295,15 @@ struct event {
     uint64_t address; /* allocations, frees and munmap; UNFREE; marks: enum mark_kind */
     uint64_t size;    /* allocations: requested bytes; munmap: length; marks: value */
     uint64_t seq;
+    uint8_t domain; /* pymalloc allocations: enum event_domain */
 };
 
 /*
  * Raw form, in the per-thread buffer and so in the ring file: 1 to 4 words of 64 bits.
  *
  *   word 0   63            16 15      8 7      0
- *            | address:48    | kind:8  | flags:8 |    flags: 1 = seq follows, 2 = size64 follows
+ *            | address:48    | how:8   | flags:8 |    flags: 1 = seq follows, 2 = size64 follows
+ *   how      | 0 | domain:2 | kind:5 |
  *   word 1   allocations only: node:32 (high) | size:32 (low, 0 when size64 follows)
  *   word s   size64: munmap and marks always carry it
  *   word q   seq
@@ -299,6 +311,15 @@ struct event {
 #define RAW_EVENT_MAX_WORDS 4
 #define RAW_FLAG_SEQ 1
 #define RAW_FLAG_SIZE64 2
+#define RAW_KIND_MASK 0x1f
+#define RAW_DOMAIN_SHIFT 5
+#define RAW_HOW_MASK 0x7f
+
+/* Kind and domain in a byte. */
+static inline uint8_t event_how(const struct event *event)
+{
+    return (uint8_t)(event->kind | event->domain << RAW_DOMAIN_SHIFT);
+}
 
 static inline unsigned raw_event_put(uint64_t *words, const struct event *event)
 {
@@ -306,8 +327,8 @@ static inline unsigned raw_event_put(uint64_t *words, const struct event *event)
     bool wide = allocation ? event->size > UINT32_MAX
                            : event->kind == EVENT_MUNMAP || event->kind == EVENT_MARK;
     unsigned n = 1;
-    words[0] = event->address << 16 | (uint64_t)event->kind << 8 | (wide ? RAW_FLAG_SIZE64 : 0) |
-               (event->seq != 0 ? RAW_FLAG_SEQ : 0);
+    words[0] = event->address << 16 | (uint64_t)event_how(event) << 8 |
+               (wide ? RAW_FLAG_SIZE64 : 0) | (event->seq != 0 ? RAW_FLAG_SEQ : 0);
     if (allocation)
         words[n++] = (uint64_t)event->node << 32 | (wide ? 0 : (uint32_t)event->size);
     if (wide)
@@ -326,8 +347,11 @@ NODISCARD static inline unsigned raw_event_get(const uint64_t *words, size_t n_w
     if (n_words == 0)
         return 0;
     flags = words[0] & 0xff;
-    *event = (struct event){.kind = (uint8_t)(words[0] >> 8), .address = words[0] >> 16};
-    if (!event_kind_is_known(event->kind) || flags > (RAW_FLAG_SEQ | RAW_FLAG_SIZE64))
+    *event = (struct event){.kind = words[0] >> 8 & RAW_KIND_MASK,
+                            .domain = words[0] >> (8 + RAW_DOMAIN_SHIFT) & 3,
+                            .address = words[0] >> 16};
+    if (!event_kind_is_known(event->kind) || (words[0] & 0x8000) ||
+        flags > (RAW_FLAG_SEQ | RAW_FLAG_SIZE64))
         return 0;
     if (event_is_allocation(event->kind)) {
         if (n_words < 2)
@@ -350,8 +374,9 @@ NODISCARD static inline unsigned raw_event_get(const uint64_t *words, size_t n_w
 }
 
 /*
- * Stored form, in an EVENTS block. All of it is relative to the event before it in the block, so
- * that blocks decode alone: start both sides from EVENT_CODER_START.
+ * Stored form, in an EVENTS block: what version 1 wrote (see pack.h for later ones). All of it is
+ * relative to the event before it in the block, so that blocks decode alone: start both sides from
+ * EVENT_CODER_START.
  */
 struct event_coder {
     uint64_t address; /* of the event before, rotated right by four bits */

@@ -82,8 +82,8 @@ struct stream *log_reader_stream(struct log_reader *log, uint32_t index)
     return stream;
 }
 
-/* Puts an EVENTS block behind its stream's others. A repeated block, or the repeated start of one,
- * is left out; the ordinals of a gap are counted as missing. */
+/* Puts a block of events behind its stream's others. A repeated block, or the repeated start of
+ * one, is left out; the ordinals of a gap are counted as missing. */
 static int add_events(struct log_reader *log, size_t at, const struct block_header *header)
 {
     struct stream *stream = log_reader_stream(log, header->stream);
@@ -156,6 +156,7 @@ static enum take_verdict take_block(struct log_reader *log, size_t at,
     case BLOCK_LINES:
         return take_tables(log, bytes, header);
     case BLOCK_EVENTS:
+    case BLOCK_PACKED:
         return add_events(log, at, header) == 0 ? TAKE_OK : TAKE_NO_MEMORY;
     case BLOCK_END:
         return take_end(log, bytes, header);

@@ -1,5 +1,5 @@
 /*
- * log_reader.h - a log file, mapped and checked: header, tables, an index of its EVENTS blocks, and
+ * log_reader.h - a log file, mapped and checked: header, tables, an index of its event blocks, and
  * the tail that a killed process left in its ring.
  *
  * Sizes are believed only after limits and checksums hold. A damaged or cut block ends the log:
@@ -14,7 +14,7 @@
 #include "profile/read_error.h"
 #include "profile/vec.h"
 
-/* An EVENTS block that is not decoded yet. */
+/* An EVENTS or PACKED block that is not decoded yet. */
 struct event_block {
     size_t at;       /* offset in the file */
     uint32_t next;   /* the stream's next block, index + 1; 0 = none */

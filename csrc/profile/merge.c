@@ -1,6 +1,8 @@
 /* merge.c - see merge.h. */
 #include "profile/merge.h"
 
+#include "format/pack.h"
+
 enum step { STEP_EVENT, STEP_DONE, STEP_FAILED };
 
 /* ---- the heap ------------------------------------------------------------------------------ */
@@ -39,10 +41,25 @@ static void cursor_close_block(struct cursor *cursor)
     cursor->payload = NULL;
 }
 
+/* Takes a raw event; bytes need no alignment. False: not a whole event is left. */
+static bool get_raw_event(struct get *from, struct event *event)
+{
+    uint64_t words[RAW_EVENT_MAX_WORDS];
+    size_t n_bytes = get_left(from) < sizeof words ? get_left(from) : sizeof words;
+    unsigned taken;
+    memcpy(words, from->p, n_bytes);
+    taken = raw_event_get(words, n_bytes / 8, event);
+    from->p += taken * 8ul;
+    return taken != 0;
+}
+
 /* Decodes the next event of the open block. */
 static bool cursor_decode(struct cursor *cursor)
 {
-    if (cursor->n_left == 0 || !event_get(&cursor->from, &cursor->coder, &cursor->event))
+    if (cursor->n_left == 0)
+        return false;
+    if (cursor->is_raw ? !get_raw_event(&cursor->from, &cursor->event)
+                       : !event_get(&cursor->from, &cursor->coder, &cursor->event))
         return false;
     cursor->n_left--;
     return true;
@@ -56,21 +73,78 @@ static enum step cursor_fail(struct merge *merge, const struct cursor *cursor)
     return STEP_FAILED;
 }
 
+static enum step cursor_no_memory(struct merge *merge)
+{
+    merge->no_memory = true;
+    return STEP_FAILED;
+}
+
+static enum step open_stored(struct merge *merge, struct cursor *cursor,
+                             const struct event_block *block)
+{
+    cursor->payload = malloc(block->header.raw_bytes + 1ul);
+    if (cursor->payload == NULL)
+        return cursor_no_memory(merge);
+    cursor->is_raw = false;
+    cursor->from = get_over(cursor->payload, block->header.raw_bytes);
+    cursor->coder = EVENT_CODER_START(block->header.first_seq);
+    if (block_unpack(merge->log->bytes + block->at, &block->header, cursor->payload) != 0)
+        return cursor_fail(merge, cursor);
+    return STEP_EVENT;
+}
+
+/* One area for all that unpacking needs: the payload, the raw events, the model. */
+static bool reserve_scratch(struct merge *merge, size_t n_bytes)
+{
+    if (n_bytes <= merge->scratch_bytes)
+        return true;
+    free(merge->scratch);
+    merge->scratch = malloc(n_bytes);
+    merge->scratch_bytes = merge->scratch == NULL ? 0 : n_bytes;
+    return merge->scratch != NULL;
+}
+
+static enum step open_packed(struct merge *merge, struct cursor *cursor,
+                             const struct event_block *block)
+{
+    const struct block_header *header = &block->header;
+    const size_t events_bytes = header->n_records * RAW_EVENT_MAX_WORDS * sizeof(uint64_t);
+    const size_t model_bytes = (unpack_scratch_bytes(header->n_records) + 7) & ~(size_t)7;
+    uint8_t *model, *events, *payload;
+    size_t n_words;
+    if (header->n_records > PACK_MOST_EVENTS)
+        return cursor_fail(merge, cursor);
+    if (!reserve_scratch(merge, model_bytes + events_bytes + header->raw_bytes))
+        return cursor_no_memory(merge);
+    model = merge->scratch;
+    events = model + model_bytes;
+    payload = events + events_bytes;
+    if (block_unpack(merge->log->bytes + block->at, header, payload) != 0)
+        return cursor_fail(merge, cursor);
+    n_words = unpack_events(payload, header->raw_bytes, header->n_records, header->first_seq,
+                            (uint64_t *)(void *)events, model);
+    if (n_words == 0)
+        return cursor_fail(merge, cursor);
+    cursor->payload = malloc(n_words * sizeof(uint64_t));
+    if (cursor->payload == NULL)
+        return cursor_no_memory(merge);
+    memcpy(cursor->payload, events, n_words * sizeof(uint64_t));
+    cursor->is_raw = true;
+    cursor->from = get_over(cursor->payload, n_words * sizeof(uint64_t));
+    return STEP_EVENT;
+}
+
 static enum step cursor_open_block(struct merge *merge, struct cursor *cursor)
 {
     const struct event_block *block = &merge->log->blocks.items[cursor->next_block - 1];
+    enum step step;
     cursor->next_block = block->next;
     cursor->block_at = block->at;
-    cursor->payload = malloc(block->header.raw_bytes + 1ul);
-    if (cursor->payload == NULL) {
-        merge->no_memory = true;
-        return STEP_FAILED;
-    }
-    cursor->from = get_over(cursor->payload, block->header.raw_bytes);
-    cursor->coder = EVENT_CODER_START(block->header.first_seq);
     cursor->n_left = block->header.n_records;
-    if (block_unpack(merge->log->bytes + block->at, &block->header, cursor->payload) != 0)
-        return cursor_fail(merge, cursor);
+    step = block->header.kind == BLOCK_PACKED ? open_packed(merge, cursor, block)
+                                              : open_stored(merge, cursor, block);
+    if (step == STEP_FAILED)
+        return STEP_FAILED;
     for (uint32_t skipped = 0; skipped < block->n_skip; skipped++) {
         if (!cursor_decode(cursor))
             return cursor_fail(merge, cursor);
@@ -81,18 +155,12 @@ static enum step cursor_open_block(struct merge *merge, struct cursor *cursor)
 /* The next raw event of the ring's tail. */
 static bool cursor_decode_tail(struct cursor *cursor, struct event *event)
 {
-    uint64_t words[RAW_EVENT_MAX_WORDS];
-    size_t n = cursor->stream->tail_words - cursor->tail_at;
-    unsigned taken;
-    if (n > RAW_EVENT_MAX_WORDS)
-        n = RAW_EVENT_MAX_WORDS;
-    if (n == 0)
-        return false;
-    memcpy(words, cursor->stream->tail + cursor->tail_at * 8, n * 8);
-    taken = raw_event_get(words, n, event);
-    if (taken == 0)
+    struct get from = get_over(cursor->stream->tail + cursor->tail_at * 8,
+                               (cursor->stream->tail_words - cursor->tail_at) * 8);
+    const uint8_t *start = from.p;
+    if (cursor->stream->tail == NULL || !get_raw_event(&from, event))
         return false; /* not a whole event: what was not committed */
-    cursor->tail_at += taken;
+    cursor->tail_at += (size_t)(from.p - start) / 8;
     return true;
 }
 
@@ -189,6 +257,7 @@ void merge_release(struct merge *merge)
         cursor_close_block(&merge->cursors.items[i]);
     vec_release(&merge->cursors);
     vec_release(&merge->heap);
+    free(merge->scratch);
 }
 
 /* Brings the first cursor of the heap to its next event and to its new place. */

@@ -16,6 +16,7 @@ struct cursor {
     uint32_t next_block; /* index + 1; 0 = none left */
     size_t block_at;     /* offset of the block being read */
     uint8_t *payload;    /* owned: what is in it, NULL = none is open */
+    bool is_raw;         /* payload holds raw events, else version 1's stored ones */
     struct get from;
     struct event_coder coder;
     uint32_t n_left; /* records left in the block */
@@ -28,8 +29,10 @@ struct cursor {
 struct merge {
     struct log_reader *log;     /* borrowed */
     VEC(struct cursor) cursors; /* one a stream; never moves after merge_init */
-    VEC(struct cursor *) heap;  /* least key (then row) first; only streams with events left */
-    bool damaged;               /* the events ended at a malformed block */
+    void *scratch;              /* owned: for unpacking */
+    size_t scratch_bytes;
+    VEC(struct cursor *) heap; /* least key (then row) first; only streams with events left */
+    bool damaged;              /* the events ended at a malformed block */
     bool no_memory;
 };
 

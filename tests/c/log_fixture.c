@@ -2,6 +2,7 @@
 #include "log_fixture.h"
 
 #include "check.h"
+#include "format/pack.h"
 #include "format/ring.h"
 
 #define A 0x7f0000001000u
@@ -66,19 +67,56 @@ void fixture_tables(struct log_fixture *log, enum block_kind kind)
     open_payload(log);
 }
 
+/* Events into log->put, as version 1 stored them. */
+static void put_plainly(struct log_fixture *log, const struct event *events, size_t n)
+{
+    struct event_coder coder = EVENT_CODER_START(events[0].seq);
+    for (size_t i = 0; i < n; i++)
+        event_put(&log->put, &coder, &events[i]);
+}
+
+void fixture_pack(struct put *to, const uint64_t *words, size_t n_words,
+                  struct block_header *header)
+{
+    struct packer *packer = malloc(packer_bytes());
+    struct packed packed;
+    size_t n_taken = n_words;
+    CHECK(packer != NULL);
+    pack_events(packer, words, &n_taken, true, &packed);
+    CHECK_EQ(n_taken, n_words);
+    put_bytes(to, packed.payload, packed.n_bytes);
+    header->n_records = packed.n_events;
+    header->first_seq = packed.first_seq;
+    header->last_seq = packed.last_seq;
+    free(packer);
+}
+
+static void put_packed(struct log_fixture *log, const struct event *events, size_t n,
+                       struct block_header *header)
+{
+    uint64_t *words = malloc(n * RAW_EVENT_MAX_WORDS * sizeof *words);
+    size_t n_words = 0;
+    CHECK(words != NULL);
+    for (size_t i = 0; i < n; i++)
+        n_words += raw_event_put(words + n_words, &events[i]);
+    fixture_pack(&log->put, words, n_words, header);
+    free(words);
+}
+
 void fixture_events(struct log_fixture *log, uint32_t stream, const struct event *events, size_t n)
 {
-    struct block_header header = {.kind = BLOCK_EVENTS,
+    struct block_header header = {.kind = log->stores_plainly ? BLOCK_EVENTS : BLOCK_PACKED,
                                   .stream = stream,
                                   .n_records = (uint32_t)n,
                                   .first_ordinal = log->ordinals[stream],
                                   .first_seq = events[0].seq,
                                   .last_seq = events[n - 1].seq,
                                   .mono_ns = 2500000000u};
-    struct event_coder coder = EVENT_CODER_START(events[0].seq);
     open_payload(log);
-    for (size_t i = 0; i < n; i++)
-        event_put(&log->put, &coder, &events[i]);
+    if (log->stores_plainly)
+        put_plainly(log, events, n);
+    else
+        put_packed(log, events, n, &header);
     CHECK(!log->put.bad);
     fixture_block(log, &header, log->payload, (size_t)(log->put.p - log->payload));
     log->ordinals[stream] += n;
@@ -152,30 +190,30 @@ static void put_memory_tables(struct log_fixture *log)
 void fixture_memory(struct log_fixture *log, bool ended)
 {
     static const struct event alone[] = {
-        {EVENT_MALLOC, 1, A, 100, 0},
-        {EVENT_CALLOC, 2, A + 0x100, 200, 0},
-        {EVENT_POSIX_MEMALIGN, 3, A + 0x200, 64, 0},
-        {EVENT_FREE, 0, A, 0, 0},
-        {EVENT_REALLOC, 1, A + 0x300, 300, 0},
-        {EVENT_MMAP, 4, MAPPED, 4 * PAGE, 0},
-        {EVENT_MUNMAP, 0, MAPPED + PAGE, PAGE, 0},
-        {EVENT_PYMALLOC_MALLOC, 2, A + 0x400, 32, 0},
-        {EVENT_PYMALLOC_FREE, 0, A + 0x400, 0, 0},
-        {EVENT_MALLOC, 0, A + 0x500, 0, 0},
+        {EVENT_MALLOC, 1, A, 100, 0, 0},
+        {EVENT_CALLOC, 2, A + 0x100, 200, 0, 0},
+        {EVENT_POSIX_MEMALIGN, 3, A + 0x200, 64, 0, 0},
+        {EVENT_FREE, 0, A, 0, 0, 0},
+        {EVENT_REALLOC, 1, A + 0x300, 300, 0, 0},
+        {EVENT_MMAP, 4, MAPPED, 4 * PAGE, 0, 0},
+        {EVENT_MUNMAP, 0, MAPPED + PAGE, PAGE, 0, 0},
+        {EVENT_PYMALLOC_MALLOC, 2, A + 0x400, 32, 0, 0},
+        {EVENT_PYMALLOC_FREE, 0, A + 0x400, 0, 0, 0},
+        {EVENT_MALLOC, 0, A + 0x500, 0, 0, 0},
     };
     static const struct event worker[] = {
-        {EVENT_MALLOC, 3, A + 0x600, 1000, 1},
-        {EVENT_FREE, 0, A + 0x100, 0, 4},
-        {EVENT_UNFREE, 0, A + 0x100, 0, 5},
-        {EVENT_ALIGNED_ALLOC, 3, A + 0x700, (uint64_t)5 << 30, 8},
+        {EVENT_MALLOC, 3, A + 0x600, 1000, 1, 0},
+        {EVENT_FREE, 0, A + 0x100, 0, 4, 0},
+        {EVENT_UNFREE, 0, A + 0x100, 0, 5, 0},
+        {EVENT_ALIGNED_ALLOC, 3, A + 0x700, (uint64_t)5 << 30, 8, 0},
     };
     static const struct event main_again[] = {
-        {EVENT_FREE, 0, A + 0x600, 0, 2},  {EVENT_MALLOC, 5, A + 0x600, 10, 3},
-        {EVENT_FREE, 0, A + 0x700, 0, 9},  {EVENT_MARK, 0, MARK_END_OF_SCRIPT, 0, 10},
-        {EVENT_FREE, 0, A + 0x600, 0, 11},
+        {EVENT_FREE, 0, A + 0x600, 0, 2, 0},  {EVENT_MALLOC, 5, A + 0x600, 10, 3, 0},
+        {EVENT_FREE, 0, A + 0x700, 0, 9, 0},  {EVENT_MARK, 0, MARK_END_OF_SCRIPT, 0, 10, 0},
+        {EVENT_FREE, 0, A + 0x600, 0, 11, 0},
     };
-    static const struct event third[] = {{EVENT_VALLOC, 5, A + 0x800, 8, 6},
-                                         {EVENT_MARK, 0, MARK_LOST, 2, 7}};
+    static const struct event third[] = {{EVENT_VALLOC, 5, A + 0x800, 8, 6, 0},
+                                         {EVENT_MARK, 0, MARK_LOST, 2, 7, 0}};
     fixture_header(log, FILE_HAS_MEMORY);
     put_memory_tables(log);
     fixture_events(log, 0, alone, sizeof alone / sizeof alone[0]);
@@ -235,9 +273,10 @@ static void ring_slot(uint8_t *at, uint32_t stream, uint64_t base_ordinal,
 void fixture_ring(uint8_t out[FIXTURE_RING_BYTES])
 {
     /* Stream 0 has 15 events in the log: the first of these is one of them. */
-    static const struct event main_tail[] = {{EVENT_FREE, 0, A + 0x600, 0, 11},
-                                             {EVENT_MALLOC, 6, A + 0x900, (uint64_t)6 << 32, 12}};
-    static const struct event third_tail[] = {{EVENT_MUNMAP, 0, MAPPED, 4 * PAGE, 13}};
+    static const struct event main_tail[] = {
+        {EVENT_FREE, 0, A + 0x600, 0, 11, 0},
+        {EVENT_MALLOC, 6, A + 0x900, (uint64_t)6 << 32, 12, 0}};
+    static const struct event third_tail[] = {{EVENT_MUNMAP, 0, MAPPED, 4 * PAGE, 13, 0}};
     struct ring_header header = {.dict_bytes = 1024, .slot_bytes = 1024, .n_slots = 2};
     struct ring_slot dict = {.used = 1};
     struct put put = put_over(out + RING_HEADER_BYTES + sizeof dict, 512);

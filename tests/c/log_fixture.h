@@ -20,6 +20,7 @@ struct log_fixture {
     struct put put;
     uint32_t n_records;
     uint64_t ordinals[8]; /* events written, by stream */
+    bool stores_plainly;  /* events as version 1 stored them */
 };
 
 void fixture_header(struct log_fixture *log, uint32_t content);
@@ -30,10 +31,13 @@ void fixture_end(struct log_fixture *log);
 /* Packs a payload under a header and appends it. */
 void fixture_block(struct log_fixture *log, struct block_header *header, const void *payload,
                    size_t n_bytes);
+/* Raw events as the payload of a PACKED block; fills in the header's count and seqs. */
+void fixture_pack(struct put *to, const uint64_t *words, size_t n_words,
+                  struct block_header *header);
 void fixture_append(struct log_fixture *log, const void *bytes, size_t n_bytes);
 
 /*
- * The two files of tests/logs/v1. Memory: three threads, every kind of event, a mapping cut in the
+ * The two files of tests/logs. Memory: three threads, every kind of event, a mapping cut in the
  * middle, a failed realloc, a mark; with its END block or without. Lines: two functions of one
  * file.
  */

@@ -1,6 +1,7 @@
 /*
- * make_logs.c - writes the files of tests/logs/v1: `make_logs FOLDER`. lines.bin is there from
- * before LINE and FUNCTION records got more fields, and can only be kept.
+ * make_logs.c - writes files for tests/logs, of the version of the day: `make_logs FOLDER`. Those
+ * of v1 can only be kept: memory.bin has its events in EVENTS blocks, lines.bin is from before LINE
+ * and FUNCTION records got more fields.
  */
 #include "check.h"
 #include "log_fixture.h"

@@ -1,4 +1,4 @@
-/* A log through the whole reading side: fresh ones, and those of tests/logs/v1 (argv[1]). */
+/* A log through the whole reading side: fresh ones, and those of tests/logs (argv: v1, v2). */
 #include "profile/build.h"
 
 #include "check.h"
@@ -203,9 +203,19 @@ static void the_files_of_version_1_read_as_ever(const char *logs)
     profile_release(&profile);
 }
 
+static void the_memory_log_of_version_2_reads_as_ever(const char *logs)
+{
+    struct built_profile profile;
+    char name[4096];
+    snprintf(name, sizeof name, "%s/memory.bin", logs);
+    build(&profile, name);
+    check_memory(&profile);
+    profile_release(&profile);
+}
+
 int main(int argc, char **argv)
 {
-    CHECK_EQ(argc, 2);
+    CHECK_EQ(argc, 3);
     CHECK(mkdtemp(folder) != NULL);
     snprintf(path, sizeof path, "%s/log", folder);
     snprintf(ring_path, sizeof ring_path, "%s/log.ring", folder);
@@ -215,6 +225,7 @@ int main(int argc, char **argv)
     every_prefix_is_an_error_or_a_prefix();
     repeated_blocks_count_once();
     the_files_of_version_1_read_as_ever(argv[1]);
+    the_memory_log_of_version_2_reads_as_ever(argv[2]);
     start();
     unlink(path);
     rmdir(folder);

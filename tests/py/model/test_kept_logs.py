@@ -1,19 +1,23 @@
-"""The files of tests/logs/v1, made once by `make_logs`, read as they ever did."""
+"""The files of tests/logs, made once by `make_logs`, read as they ever did."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 from proftrace.model.load import load_profile
 from proftrace.model.profile import LINE_METRICS, MEMORY_METRICS
 
-LOGS = Path(__file__).parents[2] / "logs" / "v1"
+ALL_LOGS = Path(__file__).parents[2] / "logs"
+LOGS = ALL_LOGS / "v1"
 GIB = 1 << 30
 PAGE = 4096
 
 
-def test_the_memory_log() -> None:
-    path = LOGS / "memory.bin"
+@pytest.mark.parametrize("version", ["v1", "v2"])
+def test_the_memory_log(version: str) -> None:
+    path = ALL_LOGS / version / "memory.bin"
     profile = load_profile(str(path))
     assert profile.metrics == MEMORY_METRICS
     assert profile.totals == {
