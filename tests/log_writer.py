@@ -221,9 +221,16 @@ class LogWriter:
 
 
 def function_record(
-    code: int, source: int, calls: int, inclusive: int, exclusive: int, *, details: bytes = b""
+    code: int,
+    source: int,
+    calls: int,
+    inclusive: int,
+    exclusive: int,
+    *,
+    details: bytes = b"",
+    regime: int = 0,
 ) -> bytes:
-    fields = varint(code) + varint(source) + b"\0" + varint(calls)
+    fields = varint(code) + varint(source) + bytes([regime]) + varint(calls)
     return record(16, fields + svarint(inclusive) + svarint(exclusive) + details)
 
 

@@ -104,6 +104,8 @@ def _heading(section: FunctionLines, terminal: Terminal, whole: int, length: int
     if whole > 0:
         right += f"  {min(100.0, 100 * section.total / whole):.1f} %"
     right += f"  {format_count(section.calls)} call{'' if section.calls == 1 else 's'}"
+    if "samples" in section.regimes:
+        right += "  sampled"
     room = min(terminal.width, _WIDEST_HEADING) - len(right) - 2
     name = terminal.cut(printable(section.name), max(room - 20, 20))
     last = section.first_line + max(length, 1) - 1

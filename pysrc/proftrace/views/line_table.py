@@ -4,11 +4,26 @@ from __future__ import annotations
 
 import inspect
 import io
+import math
 import tokenize
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass
+from itertools import zip_longest
 
-from proftrace.model.profile import AWAIT, EXCLUSIVE, HITS, INCLUSIVE, Profile
+from proftrace.model.profile import (
+    AWAIT,
+    EXCLUSIVE,
+    EXCLUSIVE_ERROR,
+    HITS,
+    INCLUSIVE,
+    INCLUSIVE_ERROR,
+    MAX,
+    MIN,
+    REGIME_HOT,
+    SAMPLES,
+    Metric,
+    Profile,
+)
 
 # Code that has no block of its own under its first line, unlike `def` and `lambda`.
 _EXPRESSIONS = ("<genexpr>", "<listcomp>", "<setcomp>", "<dictcomp>")
@@ -16,20 +31,44 @@ _EXPRESSIONS = ("<genexpr>", "<listcomp>", "<setcomp>", "<dictcomp>")
 
 @dataclass(frozen=True, slots=True)
 class LineValues:
-    """What one line cost, in all calls: `hits` statements began, times are in nanoseconds."""
+    """What one line cost, in all calls: `hits` statements began, times are in nanoseconds.
+
+    An error is one standard deviation of its time. `shortest`, `longest` and `histogram` (bucket k:
+    hits of [2^k, 2^(k+1)) ns) are of the hits that were timed one by one, by the clock; `samples`
+    found the line running.
+    """
 
     hits: int
     inclusive: int
     exclusive: int
     suspended: int
+    shortest: int = 0
+    longest: int = 0
+    samples: int = 0
+    exclusive_error: int = 0
+    inclusive_error: int = 0
+    histogram: tuple[int, ...] = ()
 
     def __add__(self, other: LineValues) -> LineValues:
+        pairs = zip_longest(self.histogram, other.histogram, fillvalue=0)
+        both_timed = self.histogram and other.histogram
         return LineValues(
             self.hits + other.hits,
             self.inclusive + other.inclusive,
             self.exclusive + other.exclusive,
             self.suspended + other.suspended,
+            min(self.shortest, other.shortest) if both_timed else self.shortest + other.shortest,
+            max(self.longest, other.longest),
+            self.samples + other.samples,
+            combine_errors(self.exclusive_error, other.exclusive_error),
+            combine_errors(self.inclusive_error, other.inclusive_error),
+            tuple(one + another for one, another in pairs),
         )
+
+
+def combine_errors(one: int, other: int) -> int:
+    """Return the standard deviation of a sum of independent values, out of theirs."""
+    return round(math.hypot(one, other))
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +78,8 @@ class FunctionLines:
     `inclusive` is the time in the function, callees included, in nanoseconds; of calls within
     calls of the same function only the outermost counts. `source` is the function's text, one item
     a line from `first_line` on and without line ends; None if it is not known. `lines` has the
-    lines that ran, by number, ascending.
+    lines that ran, by number, ascending. `regimes` says how it was timed: by the "clock" at each
+    line, by "samples", or first the one and then the other.
     """
 
     file: str
@@ -49,6 +89,7 @@ class FunctionLines:
     inclusive: int
     source: Sequence[str] | None
     lines: Mapping[int, LineValues]
+    regimes: tuple[str, ...] = ()
 
     @property
     def total(self) -> int:
@@ -65,32 +106,56 @@ class FunctionLines:
         return sum(values.hits for values in self.lines.values())
 
 
-type _Key = tuple[str, int, str, str | None]
+type FunctionKey = tuple[str, int, str, str | None]
+
+
+_FIELDS: Mapping[str, Metric] = {
+    "hits": HITS,
+    "inclusive": INCLUSIVE,
+    "exclusive": EXCLUSIVE,
+    "suspended": AWAIT,
+    "shortest": MIN,
+    "longest": MAX,
+    "samples": SAMPLES,
+    "exclusive_error": EXCLUSIVE_ERROR,
+    "inclusive_error": INCLUSIVE_ERROR,
+}
 
 
 def line_table(profiles: Sequence[Profile]) -> list[FunctionLines]:
+    """Return the functions of all profiles, in the order in which they were registered."""
+    return list(sections_by_key(profiles).values())
+
+
+def sections_by_key(profiles: Sequence[Profile]) -> dict[FunctionKey, FunctionLines]:
     """Return the functions of all profiles.
 
     Functions of the same file, first line and name are one, with their values added up, unless
     their texts differ: then the text shown would not be the text that ran.
     """
-    calls: dict[_Key, int] = {}
-    inclusive: dict[_Key, int] = {}
-    lines: dict[_Key, dict[int, LineValues]] = {}
+    calls: dict[FunctionKey, int] = {}
+    inclusive: dict[FunctionKey, int] = {}
+    lines: dict[FunctionKey, dict[int, LineValues]] = {}
+    regimes: dict[FunctionKey, set[str]] = {}
     for profile in profiles:
-        keys = _function_keys(profile)
+        keys = function_keys(profile)
         for row, function in enumerate(profile.calls.function):
             key = keys[function]
             calls[key] = calls.get(key, 0) + profile.calls.calls[row]
             inclusive[key] = inclusive.get(key, 0) + max(0, profile.calls.inclusive[row])
             lines.setdefault(key, {})
+            hot = profile.calls.regime[row] == REGIME_HOT or profile.calls.samples[row]
+            regimes.setdefault(key, set()).update({"samples"} if hot else set())
         _add_lines(profile, keys, lines)
-    return [_section(key, calls[key], inclusive[key], lines[key]) for key in lines]
+    return {
+        key: _section(key, calls[key], inclusive[key], rows, regimes[key])
+        for key, rows in lines.items()
+    }
 
 
-def _function_keys(profile: Profile) -> dict[int, _Key]:
+def function_keys(profile: Profile) -> dict[int, FunctionKey]:
     """Return what makes each profiled function the same as another one, by function id."""
-    keys: dict[int, _Key] = {}
+    keys: dict[int, FunctionKey] = {}
     functions, strings = profile.functions, profile.strings
     for row, function in enumerate(profile.calls.function):
         source = profile.sources.get(profile.calls.source[row])
@@ -104,15 +169,17 @@ def _function_keys(profile: Profile) -> dict[int, _Key]:
 
 
 def _add_lines(
-    profile: Profile, keys: Mapping[int, _Key], lines: dict[_Key, dict[int, LineValues]]
+    profile: Profile,
+    keys: Mapping[int, FunctionKey],
+    lines: dict[FunctionKey, dict[int, LineValues]],
 ) -> None:
     """Add the lines of one profile to `lines`."""
     table = profile.lines
-    columns = [table.values[metric.name] for metric in (HITS, INCLUSIVE, EXCLUSIVE, AWAIT)]
+    columns = {name: table.values[metric.name] for name, metric in _FIELDS.items()}
     for row, function in enumerate(table.function):
-        hits, *times = (column[row] for column in columns)
         # Taking out the tracer's own cost can leave a cheap line slightly below nothing.
-        values = LineValues(hits, *(max(0, time) for time in times))
+        numbers = {name: max(0, column[row]) for name, column in columns.items()}
+        values = LineValues(**numbers, histogram=tuple(table.histogram(row)))
         if values == LineValues(0, 0, 0, 0):
             continue
         section = lines[keys[function]]
@@ -121,12 +188,26 @@ def _add_lines(
 
 
 def _section(
-    key: _Key, calls: int, inclusive: int, lines: Mapping[int, LineValues]
+    key: FunctionKey,
+    calls: int,
+    inclusive: int,
+    lines: Mapping[int, LineValues],
+    regimes: Set[str],
 ) -> FunctionLines:
     file, first_line, name, text = key
+    # A result of the first writers has no histograms, and everything in it was timed by the clock.
+    if lines and (not regimes or any(values.histogram for values in lines.values())):
+        regimes = {"clock", *regimes}
     source = None if text is None else _block(text, name, max(first_line, 1), max(lines, default=0))
     return FunctionLines(
-        file, name, first_line, calls, inclusive, source, dict(sorted(lines.items()))
+        file,
+        name,
+        first_line,
+        calls,
+        inclusive,
+        source,
+        dict(sorted(lines.items())),
+        tuple(sorted(regimes)),
     )
 
 

@@ -1,0 +1,153 @@
+"""Everything that is known of the profiled functions: how they were measured, who called whom."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from proftrace.model.profile import NO_FUNCTION, Profile
+from proftrace.views.line_table import (
+    FunctionKey,
+    FunctionLines,
+    combine_errors,
+    function_keys,
+    sections_by_key,
+)
+
+# Why a busy function was timed by the clock all the same; the numbers are the log format's.
+_COLD_REASONS = {
+    1: "asked for with --clock",
+    2: "no samples can be taken here",
+    3: "the memory layout of this interpreter is not known",
+    4: "this interpreter runs threads without a GIL",
+    5: "another tool listens to its events",
+    6: "a trace function was set",
+    7: "its bytecode was not understood",
+    8: "memory was out",
+    9: "this interpreter compiles to machine code",
+}
+COLD_BY_CHOICE = _COLD_REASONS[1]
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """One way in which functions call each other; times are of the callee, called from there, in
+    nanoseconds. `other` is None for code that is not profiled; `calls` is 0 when only samples saw
+    it. `line` is the caller's."""
+
+    other: FunctionKey | None
+    line: int
+    calls: int
+    inclusive: int
+    exclusive: int
+
+
+@dataclass(frozen=True, slots=True)
+class FunctionStats:
+    """A function: its lines, and how they were measured.
+
+    `reasons` says why it stayed with the clock although it was busy. `samples` found it running,
+    `discarded` found our own instrumentation. `yields` counts suspensions that the clock saw. An
+    error is one standard deviation, in nanoseconds.
+    """
+
+    lines: FunctionLines
+    reasons: tuple[str, ...] = ()
+    yields: int = 0
+    exclusive: int = 0
+    samples: int = 0
+    discarded: int = 0
+    exclusive_error: int = 0
+    inclusive_error: int = 0
+    callers: Sequence[Call] = field(default_factory=list)
+    callees: Sequence[Call] = field(default_factory=list)
+
+
+@dataclass(slots=True)
+class _Edges:
+    """The calls of all profiles, by caller, line and callee."""
+
+    calls: dict[tuple[FunctionKey | None, int, FunctionKey], Call] = field(default_factory=dict)
+
+    def add(self, profile: Profile, keys: Mapping[int, FunctionKey]) -> None:
+        """Add the calls of one profile."""
+        table = profile.edges
+        for row, callee in enumerate(table.callee):
+            number = table.caller[row]
+            caller = None if number == NO_FUNCTION else keys[number]
+            place = (caller, table.line[row], keys[callee])
+            known = self.calls.get(place, Call(caller, table.line[row], 0, 0, 0))
+            self.calls[place] = replace(
+                known,
+                calls=known.calls + table.calls[row],
+                inclusive=known.inclusive + max(0, table.inclusive[row]),
+                exclusive=known.exclusive + max(0, table.exclusive[row]),
+            )
+
+    def callers_of(self, key: FunctionKey) -> list[Call]:
+        """Return who calls a function, the dearest first."""
+        found = [call for (_, _, callee), call in self.calls.items() if callee == key]
+        return sorted(found, key=_weight)
+
+    def callees_of(self, key: FunctionKey) -> list[Call]:
+        """Return whom a function calls, the dearest first."""
+        found = [
+            replace(call, other=callee)
+            for (caller, _, callee), call in self.calls.items()
+            if caller == key
+        ]
+        return sorted(found, key=_weight)
+
+
+def _weight(call: Call) -> tuple[int, int]:
+    return -call.inclusive, -call.calls
+
+
+def function_stats(profiles: Sequence[Profile]) -> dict[FunctionKey, FunctionStats]:
+    """Return the functions of all profiles, in the order in which they were registered. The same
+    functions are one as in `line_table`."""
+    stats = {key: FunctionStats(lines) for key, lines in sections_by_key(profiles).items()}
+    edges = _Edges()
+    for profile in profiles:
+        keys = function_keys(profile)
+        for row, function in enumerate(profile.calls.function):
+            key = keys[function]
+            stats[key] = _with_row(stats[key], profile, row)
+        edges.add(profile, keys)
+    return {
+        key: replace(one, callers=edges.callers_of(key), callees=edges.callees_of(key))
+        for key, one in stats.items()
+    }
+
+
+def _with_row(stats: FunctionStats, profile: Profile, row: int) -> FunctionStats:
+    """Add one function of one profile."""
+    table = profile.calls
+    reasons = dict.fromkeys(stats.reasons)
+    if table.reason[row]:
+        reasons[cold_reason(table.reason[row])] = None
+    return replace(
+        stats,
+        reasons=tuple(reasons),
+        yields=stats.yields + table.yields[row],
+        exclusive=stats.exclusive + max(0, table.exclusive[row]),
+        samples=stats.samples + table.samples[row],
+        discarded=stats.discarded + table.discarded[row],
+        exclusive_error=combine_errors(stats.exclusive_error, table.exclusive_error[row]),
+        inclusive_error=combine_errors(stats.inclusive_error, table.inclusive_error[row]),
+    )
+
+
+def cold_reason(number: int) -> str:
+    """Return why a busy function was timed by the clock, as text."""
+    return _COLD_REASONS.get(number, f"a reason of a newer version (number {number})")
+
+
+def fallbacks(stats: Mapping[FunctionKey, FunctionStats]) -> dict[str, int]:
+    """Return for how many functions the clock had to do although samples were wanted, by reason."""
+    found: dict[str, int] = {}
+    for one in stats.values():
+        for reason in one.reasons:
+            if reason != COLD_BY_CHOICE:
+                found[reason] = found.get(reason, 0) + 1
+    return found

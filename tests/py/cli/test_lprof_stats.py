@@ -1,0 +1,144 @@
+"""`lprof show --stats` and `--format json`: everything that a result knows, in words or keys."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from line_logs import code_of
+from log_writer import (
+    LogWriter,
+    call_record,
+    function_details,
+    function_record,
+    line_details,
+    line_record,
+)
+from proftrace.cli import lprof
+
+TEXT = "def f(a):\n    b = g(a)\n    return b\n\n\ndef g(a):\n    return a\n\n\ndef idle(): pass\n"
+TRACE_FUNCTION = 6
+
+
+def write_result(path: Path, *, reason: int = 0, hits: int = 4) -> Path:
+    """Write a result in which f (cold, then hot) calls g (cold) from line 2."""
+    log = LogWriter(content=2)
+    log.meta("program", "app.py")
+    log.meta("sampling", '{"mechanism": "task clock", "samples": 1234, "discarded": 5}')
+    log.source(1, "f.py", TEXT)
+    numbers = {
+        name: log.code(name, "f.py", code_of(TEXT, "f.py", name).co_firstlineno)
+        for name in ("f", "g", "idle")
+    }
+    f, g, idle = numbers["f"], numbers["g"], numbers["idle"]
+    log.lines(
+        function_record(
+            f, 1, 4, 9_000, 5_000, details=function_details(0, 1234, 5, 7, 300), regime=1
+        ),
+        line_record(
+            f,
+            2,
+            hits,
+            8_000,
+            4_000,
+            details=line_details(1_000, 3_000, [0] * 10 + [1, 3], 1000, 200),
+        ),
+        line_record(f, 3, hits, 1_000, 1_000),
+        function_record(g, 1, hits, 4_000, 4_000, details=function_details(reason)),
+        line_record(g, 7, hits, 4_000, 4_000, details=line_details(900, 1_100, [4])),
+        function_record(idle, 1, 0, 0, 0),
+        call_record(0, 0, f, 4, 9_000),
+        call_record(f, 2, g, hits, 4_000),
+    )
+    log.end()
+    path.write_bytes(log.data())
+    return path
+
+
+@pytest.fixture
+def result(tmp_path: Path) -> Path:
+    return write_result(tmp_path / "r.lprof")
+
+
+def show(capsys: pytest.CaptureFixture[str], *words: str) -> tuple[str, str]:
+    assert lprof.main(["show", *words]) == 0
+    out, err = capsys.readouterr()
+    return out, err
+
+
+def test_stats_name_regime_errors_extremes_and_calls(
+    result: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out, err = show(capsys, "--stats", str(result))
+    rows = out.splitlines()
+    assert "sampling: mechanism task clock, samples 1,234, discarded 5" in rows
+    assert "  4 calls, total 9.00 us ± 300 ns, self 5.00 us ± 300 ns, 7 suspensions" in rows
+    assert (
+        "  timed by the clock and timed by samples: 1,234 samples, "
+        "5 more of the measuring itself left out" in rows
+    )
+    (row,) = [row for row in rows if row.endswith("b = g(a)")]
+    numbers = "2 4 8.00 us 4.00 us 200 ns 1.00 us 3.00 us 1,000 1.02 us ▃█ 4.10 us"
+    assert " ".join(row.split()) == f"{numbers} b = g(a)"
+    assert "    4 x  9.00 us  code that is not profiled" in rows
+    assert "    4 x  4.00 us  g  f.py:6, line 2" in rows
+    assert "    4 x  4.00 us  f  f.py:1, line 2" in rows
+    assert rows[-1] == "never ran: idle  f.py:10"
+    assert err == ""
+
+
+def test_json_has_the_same_facts(result: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    out, _ = show(capsys, "--format", "json", str(result))
+    answer = json.loads(out)
+    assert answer["schema_version"] == 1
+    assert answer["runs"][0]["meta"]["sampling"]["samples"] == 1234
+    f, g, idle = answer["functions"]
+    assert (f["regimes"], g["regimes"], idle["calls"]) == (["clock", "samples"], ["clock"], 0)
+    assert (f["exclusive_error_ns"], f["inclusive_error_ns"], f["suspensions"]) == (300, 300, 7)
+    line = f["lines"][0]
+    assert (line["hits"], line["min_ns"], line["max_ns"]) == (4, 1_000, 3_000)
+    assert line["histogram_log2_ns"] == [0] * 10 + [1, 3]
+    assert f["lines"][1]["min_ns"] is None
+    assert f["callers"] == [
+        {"function": None, "line": 0, "calls": 4, "inclusive_ns": 9_000, "exclusive_ns": 9_000}
+    ]
+    assert [call["function"] for call in f["callees"]] == [1]
+    assert [call["function"] for call in g["callers"]] == [0]
+
+
+def test_json_is_chosen_by_the_name_of_the_output(
+    result: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    output = tmp_path / "r.json"
+    assert show(capsys, "-o", str(output), str(result)) == ("", "")
+    assert json.loads(output.read_text())["schema_version"] == 1
+    assert lprof.main(["show", "-o", str(output), str(result)]) == 1
+    assert "exists already" in capsys.readouterr().err
+
+
+def test_several_files_are_added_up(
+    result: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    other = write_result(tmp_path / "other.lprof", hits=6)
+    out, _ = show(capsys, "--format=json", str(result), str(other))
+    f, g, _ = json.loads(out)["functions"]
+    line = f["lines"][0]
+    assert (f["calls"], line["hits"], line["min_ns"], line["max_ns"]) == (8, 10, 1_000, 3_000)
+    assert line["histogram_log2_ns"] == [0] * 10 + [2, 6]
+    assert line["exclusive_error_ns"] == round((200**2 + 200**2) ** 0.5)
+    assert g["callers"][0]["calls"] == 10
+
+
+def test_a_fallback_to_the_clock_is_said(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    result = write_result(tmp_path / "r.lprof", reason=TRACE_FUNCTION)
+    _, err = show(capsys, str(result))
+    assert err == (
+        "lprof: one busy function was timed by the clock, not by samples: "
+        "a trace function was set\n"
+    )
+    out, _ = show(capsys, "--stats", str(result))
+    assert "the clock had to do for one busy function: a trace function was set" in out
