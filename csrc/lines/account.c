@@ -2,12 +2,15 @@
 #include "lines/account.h"
 
 #include "base/ticks.h"
+#include "lines/suspended.h"
 
 #include <pthread.h>
 #include <sys/syscall.h> /* SYS_gettid */
 #include <unistd.h>
 
 #define FRAMES_AT_ONCE 256
+#define EDGE_SLOTS_AT_FIRST 256u
+#define CACHE_LINE_BYTES 64
 /* How far down the stack the frame of an unexpected event is looked for. */
 #define RESYNC_DEPTH 1000
 
@@ -24,9 +27,9 @@ static bool has_thread_end;
 static void thread_ended(void *value)
 {
     struct lines_thread *thread = value;
-    uint64_t now = ticks_now();
+    uint64_t now = clock_virtual(thread->debt, ticks_now());
     while (thread->top != &thread->bottom)
-        account_pop(thread, now);
+        account_pop(thread, now, true);
     lines_self = NULL;
     pthread_mutex_lock(&lock);
     thread->next_idle = idle;
@@ -42,6 +45,7 @@ __attribute__((constructor)) static void watch_thread_ends(void)
 void account_after_fork(void)
 {
     pthread_mutex_init(&lock, NULL);
+    suspended_after_fork();
 }
 
 static struct lines_thread *thread_new_unlocked(void)
@@ -74,7 +78,7 @@ struct lines_thread *account_thread(void)
     pthread_mutex_unlock(&lock);
     if (thread == NULL)
         return NULL;
-    thread->last = ticks_now();
+    thread->last = clock_virtual(thread->debt, ticks_now());
     lines_self = thread;
     if (has_thread_end)
         pthread_setspecific(thread_end, thread);
@@ -103,12 +107,16 @@ static int reserve_table_slot(struct lines_thread *thread, uint32_t id)
 static struct code_table *table_new(struct lines_thread *thread, const struct lines_code *code)
 {
     struct code_table *table;
+    uintptr_t cells;
     if (reserve_table_slot(thread, code->id) < 0)
         return NULL;
-    table = arena_alloc(&thread->arena, sizeof *table + code->n_lines * sizeof table->cells[0]);
+    table = arena_alloc(&thread->arena,
+                        sizeof *table + CACHE_LINE_BYTES + code->n_lines * sizeof table->cells[0]);
     if (table == NULL)
         return NULL;
     table->code = code;
+    cells = ((uintptr_t)(table + 1) + CACHE_LINE_BYTES - 1) & ~(uintptr_t)(CACHE_LINE_BYTES - 1);
+    table->cells = (struct line_cell *)cells;
     for (uint32_t i = 0; i < code->n_lines; i++)
         table->cells[i].ambiguous = code->ambiguous[i];
     __atomic_store_n(&thread->tables[code->id], table, __ATOMIC_RELEASE);
@@ -149,28 +157,143 @@ static NOINLINE struct lines_frame *frames_more(struct lines_thread *thread)
     return frames;
 }
 
+/* ---- edges -------------------------------------------------------------------------------- */
+
+/* Where the edge is in the open addressing, or would be. */
+static struct call_edge **edge_slot(const struct lines_thread *thread,
+                                    const struct line_cell *caller, const struct code_table *callee)
+{
+    uint32_t at = (uint32_t)((((uintptr_t)caller >> 6) * 0x9e3779b97f4a7c15u ^
+                              ((uintptr_t)callee >> 4) * 0xc2b2ae3d27d4eb4fu) >>
+                             32);
+    for (;; at++) {
+        struct call_edge **slot = &thread->edge_slots[at & (thread->n_edge_slots - 1)];
+        if (*slot == NULL || ((*slot)->caller == caller && (*slot)->callee == callee))
+            return slot;
+    }
+}
+
+/* Keeps the slots at most half full. */
+static int reserve_edge_slot(struct lines_thread *thread)
+{
+    uint32_t n = thread->n_edge_slots == 0 ? EDGE_SLOTS_AT_FIRST : 2 * thread->n_edge_slots;
+    struct call_edge **slots;
+    if (2 * thread->n_edges < thread->n_edge_slots)
+        return 0;
+    slots = arena_alloc(&thread->arena, n * sizeof *slots);
+    if (slots == NULL)
+        return -1;
+    thread->edge_slots = slots;
+    thread->n_edge_slots = n;
+    for (struct call_edge *edge = thread->edges; edge != NULL; edge = edge->next)
+        *edge_slot(thread, edge->caller, edge->callee) = edge;
+    return 0;
+}
+
+/* The table whose line is running, NULL if that is none: the frame's, unless it has no line yet. */
+static const struct code_table *running_table(const struct lines_thread *thread)
+{
+    const struct lines_frame *frame = thread->top;
+    while (frame != &thread->bottom && frame->start == 0)
+        frame = frame->below;
+    return frame->table; /* the bottom frame has none */
+}
+
+/* Returns the edge from the running line; NULL when memory is out. */
+static struct call_edge *find_edge(struct lines_thread *thread, const struct code_table *callee)
+{
+    const struct line_cell *caller = thread->top->line;
+    struct call_edge **slot;
+    struct call_edge *edge;
+    if (reserve_edge_slot(thread) < 0)
+        return NULL;
+    slot = edge_slot(thread, caller, callee);
+    if (likely(*slot != NULL))
+        return *slot;
+    edge = arena_alloc(&thread->arena, sizeof *edge);
+    if (edge == NULL)
+        return NULL;
+    edge->caller = caller;
+    edge->caller_table = running_table(thread);
+    edge->callee = callee;
+    edge->number = thread->n_edges++;
+    edge->next = thread->edges;
+    *slot = edge;
+    __atomic_store_n(&thread->edges, edge, __ATOMIC_RELEASE);
+    return edge;
+}
+
 struct lines_frame *account_prepare(struct lines_thread *thread, const void *key)
 {
     struct lines_frame *frame = thread->top->above;
     struct code_table *table = find_table(thread, key);
-    if (table == NULL || (frame == NULL && (frame = frames_more(thread)) == NULL))
+    struct call_edge *edge;
+    if (table == NULL || (frame == NULL && (frame = frames_more(thread)) == NULL) ||
+        (edge = find_edge(thread, table)) == NULL)
         return NULL;
     frame->key = key;
     frame->cells = table->cells;
     frame->first_line = table->code->first_line;
     frame->n_lines = table->code->n_lines;
     frame->table = table;
+    frame->edge = edge;
     return frame;
 }
 
-void account_resume(struct lines_thread *thread, const void *key, uint32_t unit, uint64_t now)
+/* ---- suspended frames --------------------------------------------------------------------- */
+
+/* Charges a line for how long a frame was suspended on it. */
+static void add_await(const struct lines_thread *thread, struct code_table *table,
+                      const struct suspension *suspended, uint64_t now, uint64_t raw)
+{
+    uint32_t index = (uint32_t)(suspended->line - table->code->first_line);
+    /* Virtual clocks of two threads have nothing to do with each other. */
+    int64_t waited = (int64_t)(suspended->thread == thread ? now - suspended->since
+                                                           : raw - suspended->since_raw);
+    if (suspended->line != 0 && index < table->code->n_lines && waited > 0)
+        table->cells[index].await += waited;
+}
+
+void account_yield(struct lines_thread *thread, const void *key, const void *frame, uint64_t now,
+                   uint64_t raw)
+{
+    struct suspension suspended = {
+        .frame = frame, .key = key, .thread = thread, .since = now, .since_raw = raw};
+    const struct lines_frame *top = thread->top;
+    if (unlikely(top->key != key)) {
+        account_leave_below(thread, key, now);
+        return;
+    }
+    if (top->start != 0) {
+        suspended.line = top->first_line + (int32_t)(top->line - top->cells);
+        suspended.spent = (int64_t)(now - top->line_start);
+    }
+    top->table->yields++;
+    account_pop(thread, now, false);
+    suspended_put(&suspended);
+}
+
+/* The line goes on with what its hit had taken when the frame was suspended. */
+static void continue_hit(struct lines_frame *frame, const struct suspension *suspended)
+{
+    frame->line_start -= (uint64_t)suspended->spent;
+    if (frame->line->active == 1) /* then the whole of it is going to be added once more */
+        frame->line->inclusive -= suspended->spent;
+}
+
+void account_resume(struct lines_thread *thread, const void *key, const void *frame_address,
+                    uint32_t unit, uint64_t now, uint64_t raw, bool wanted)
 {
     struct line_cell *line_below = thread->top->line;
     struct lines_frame *frame = account_push(thread, key);
     const struct lines_code *code;
+    struct suspension suspended;
+    bool known = suspended_take(frame_address, key, &suspended);
     int32_t line;
     if (frame == NULL)
         return;
+    if (known && wanted)
+        add_await(thread, frame->table, &suspended, now, raw);
     line_below->exclusive += (int64_t)(now - thread->last);
     thread->last = now;
     code = frame->table->code;
@@ -182,7 +305,37 @@ void account_resume(struct lines_thread *thread, const void *key, uint32_t unit,
     frame->line->active++;
     frame->line_start = now;
     frame->start = now;
+    frame->debt = thread->debt;
+    if (known && suspended.line == line)
+        continue_hit(frame, &suspended);
+    else if (known && suspended.line != 0)
+        account_end_hit(&frame->cells[suspended.line - code->first_line], suspended.spent);
 }
+
+void account_yield_aside(struct lines_thread *thread, const void *key, const void *frame,
+                         uint32_t unit, uint64_t now, uint64_t raw)
+{
+    struct code_table *table = find_table(thread, key);
+    struct suspension suspended = {
+        .frame = frame, .key = key, .thread = thread, .since = now, .since_raw = raw};
+    if (table == NULL)
+        return;
+    table->yields++;
+    if (unit < table->code->n_units && table->code->line_of_unit[unit] > 0)
+        suspended.line = table->code->line_of_unit[unit];
+    suspended_put(&suspended);
+}
+
+void account_resume_aside(struct lines_thread *thread, const void *key, const void *frame,
+                          uint64_t now, uint64_t raw, bool wanted)
+{
+    struct code_table *table = find_table(thread, key);
+    struct suspension suspended;
+    if (suspended_take(frame, key, &suspended) && wanted && table != NULL)
+        add_await(thread, table, &suspended, now, raw);
+}
+
+/* ---- the unexpected ----------------------------------------------------------------------- */
 
 static struct lines_frame *find_below(const struct lines_thread *thread, const void *key)
 {
@@ -199,8 +352,8 @@ void account_leave_below(struct lines_thread *thread, const void *key, uint64_t 
     if (frame == NULL)
         return;
     while (thread->top != frame)
-        account_pop(thread, now);
-    account_pop(thread, now);
+        account_pop(thread, now, true);
+    account_pop(thread, now, true);
 }
 
 int account_resynchronise(struct lines_thread *thread, const void *key, uint64_t now)
@@ -209,8 +362,34 @@ int account_resynchronise(struct lines_thread *thread, const void *key, uint64_t
     if (frame == NULL)
         return account_push(thread, key) == NULL ? -1 : 0;
     while (thread->top != frame)
-        account_pop(thread, now);
+        account_pop(thread, now, true);
     return 0;
+}
+
+/* ---- lines with events that do not count -------------------------------------------------- */
+
+void account_keep_pending(struct line_cell *cell, uint64_t ticks)
+{
+    if (cell->pending != 0)
+        account_add_hit(cell, cell->pending - 1);
+    cell->pending = ticks + 1;
+}
+
+void account_came_back(struct lines_thread *thread, struct line_cell *cell, uint32_t unit)
+{
+    struct lines_frame *top = thread->top;
+    const struct lines_code *code = top->table->code;
+    uint64_t pending = cell->pending == 0 ? 0 : cell->pending - 1;
+    bool is_hit = unit >= code->n_units || !(code->skip[unit >> 3] >> (unit & 7) & 1);
+    if (cell->pending != 0 && is_hit)
+        account_add_hit(cell, pending); /* the one before is over */
+    cell->pending = 0;
+    if (is_hit)
+        return;
+    cell->returns++;
+    top->line_start -= pending;
+    if (cell->active == 1)
+        cell->inclusive -= (int64_t)pending;
 }
 
 bool account_is_empty(void)
@@ -224,105 +403,4 @@ bool account_is_empty(void)
                 return false;
     }
     return true;
-}
-
-/* ---- the result --------------------------------------------------------------------------- */
-
-static size_t totals_bytes(uint32_t n_codes)
-{
-    size_t n_bytes = n_codes * sizeof(struct code_total);
-    uint32_t n = 0;
-    for (struct lines_code *code = lines_registry.codes; n < n_codes; n++, code = code->next)
-        n_bytes += code->n_lines * sizeof(struct line_total);
-    return n_bytes + 1; /* mapping nothing is an error */
-}
-
-static int totals_alloc(struct account_totals *totals)
-{
-    uint32_t n_codes = __atomic_load_n(&lines_registry.n_codes, __ATOMIC_ACQUIRE);
-    struct line_total *lines;
-    uint32_t n = 0;
-    *totals = (struct account_totals){.n_codes = n_codes};
-    totals->n_bytes = totals_bytes(n_codes);
-    totals->codes = pages_alloc(totals->n_bytes);
-    if (totals->codes == NULL)
-        return -1;
-    lines = (struct line_total *)(totals->codes + n_codes);
-    for (struct lines_code *code = lines_registry.codes; n < n_codes; n++, code = code->next) {
-        totals->codes[n].code = code;
-        totals->codes[n].lines = lines;
-        lines += code->n_lines;
-    }
-    return 0;
-}
-
-void account_totals_release(struct account_totals *totals)
-{
-    pages_free(totals->codes, totals->n_bytes);
-    totals->codes = NULL;
-}
-
-static void add_table(struct code_total *total, const struct code_table *table)
-{
-    total->calls += table->calls;
-    total->inclusive += table->inclusive;
-    for (uint32_t i = 0; i < table->code->n_lines; i++) {
-        const struct line_cell *cell = &table->cells[i];
-        total->lines[i].raw_hits += cell->deliveries;
-        total->lines[i].hits += cell->deliveries - cell->returns;
-        total->lines[i].inclusive += cell->inclusive;
-        total->lines[i].exclusive += cell->exclusive;
-    }
-}
-
-/* Whose time is not in the tables yet. From the outermost frame inwards, as with recursion. */
-static void add_running(struct account_totals *totals, const struct lines_thread *thread,
-                        uint64_t now)
-{
-    const struct lines_frame *top = thread->top;
-    const struct lines_frame *frame = thread->bottom.above;
-    while (top != &thread->bottom && frame != NULL) {
-        const struct code_table *table = frame->table;
-        const struct line_cell *cell = frame->line;
-        bool on_line = cell >= table->cells && cell < table->cells + table->code->n_lines;
-        struct code_total *total;
-        if (table->code->id > totals->n_codes)
-            break; /* registered after the snapshot began */
-        total = &totals->codes[table->code->id - 1];
-        if (total->mark != thread->index && frame->start != 0)
-            total->inclusive += (int64_t)(now - frame->start);
-        total->mark = thread->index;
-        if (on_line) {
-            struct line_total *line = &total->lines[cell - table->cells];
-            if (line->mark != thread->index)
-                line->inclusive += (int64_t)(now - frame->line_start);
-            line->mark = thread->index;
-            if (frame == top)
-                line->exclusive += (int64_t)(now - thread->last);
-        }
-        if (frame == top)
-            break;
-        frame = frame->above;
-    }
-}
-
-int account_sum(struct account_totals *totals, uint64_t now)
-{
-    if (totals_alloc(totals) < 0)
-        return -1;
-    for (const struct lines_thread *thread = __atomic_load_n(&lines_threads, __ATOMIC_ACQUIRE);
-         thread != NULL; thread = thread->next) {
-        uint32_t n_tables = __atomic_load_n(&thread->n_tables, __ATOMIC_ACQUIRE);
-        for (uint32_t id = 1; id < n_tables && id <= totals->n_codes; id++) {
-            const struct code_table *table = __atomic_load_n(
-                &__atomic_load_n(&thread->tables, __ATOMIC_ACQUIRE)[id], __ATOMIC_ACQUIRE);
-            if (table != NULL)
-                add_table(&totals->codes[id - 1], table);
-        }
-        add_running(totals, thread, now);
-    }
-    for (uint32_t i = 0; i < totals->n_codes; i++)
-        for (uint32_t k = 0; k < totals->codes[i].code->n_lines; k++)
-            totals->codes[i].exclusive += totals->codes[i].lines[k].exclusive;
-    return 0;
 }

@@ -6,10 +6,15 @@
  * stores; the result adds them up over all threads. When a thread ends, its tables wait for the
  * next new thread, which goes on adding to them: sums need no owner.
  *
- * Time is in ticks (base/ticks.h). The time between two events of a thread belongs to the line on
- * top of its stack (exclusive). A line's inclusive time is from its event to the next one of its
- * frame, or to the frame's exit, callees included; when the line is active in several frames of
- * the thread (recursion), only the outermost counts. A suspended generator is not on the stack.
+ * Time is in ticks of the thread's virtual clock (clock.h). The time between two events of a thread
+ * belongs to the line on top of its stack (exclusive). A line's inclusive time is from its event to
+ * the next one of its frame, or to the frame's exit, callees included; when the line is active in
+ * several frames of the thread (recursion), only the outermost counts. A suspended generator is not
+ * on the stack; how long it was suspended is the await time of the line where it was.
+ *
+ * A hit takes from its event to the next one of its frame, callees included: also when that is
+ * inside another hit of the same line (recursion), and without the time of a suspension. An event
+ * that only comes back to a line goes on with the hit that the line had.
  *
  * Functions here are called with the time of their event. They never fail the program: what cannot
  * be recorded because memory is out is left out.
@@ -17,56 +22,87 @@
 #ifndef PROFTRACE_LINES_ACCOUNT_H
 #define PROFTRACE_LINES_ACCOUNT_H
 
+#include "lines/clock.h"
 #include "lines/registry.h"
 
 #include <stdbool.h>
 
+#define LINE_BUCKETS 39 /* of a histogram: up to 2^38 ns, more than four minutes */
+
+/* The first 64 bytes are what an event touches. */
 struct line_cell {
     uint64_t deliveries; /* LINE events */
-    uint64_t returns;    /* those that only came back to a line in progress */
     int64_t exclusive;
     int64_t inclusive;
-    uint32_t active;    /* frames of this thread that are on this line */
-    uint32_t ambiguous; /* ask account_came_back about every event here */
+    uint64_t longest;           /* hit, in ticks */
+    uint64_t shortest_inverted; /* ~ of the shortest one; 0 when there was none */
+    uint32_t active;            /* frames of this thread that are on this line */
+    uint32_t ambiguous;         /* ask account_came_back about every event here */
+    int64_t await;
+    uint64_t returns; /* events that only came back to a line in progress */
+    uint64_t pending; /* of an ambiguous line: ticks + 1 of a hit that may go on; 0 = none */
+    uint64_t histogram[LINE_BUCKETS];
 };
 
 /* The share of one thread in one code object. */
 struct code_table {
     const struct lines_code *code;
-    uint64_t calls;
+    uint64_t yields;
     int64_t inclusive;
-    uint32_t active;          /* frames of this thread */
-    struct line_cell cells[]; /* code->n_lines */
+    uint64_t debt;           /* that went into `inclusive` (clock.h) */
+    uint32_t active;         /* frames of this thread */
+    struct line_cell *cells; /* code->n_lines, at addresses that divide by 64 */
+};
+
+/* Calls of one code object from one line. */
+struct call_edge {
+    const struct line_cell *caller;        /* the thread's `nowhere`: no profiled code */
+    const struct code_table *caller_table; /* NULL then */
+    const struct code_table *callee;
+    uint64_t calls;
+    int64_t inclusive; /* of the outermost activation of this very edge */
+    int64_t exclusive;
+    uint32_t active;
+    uint32_t number;        /* within its thread, from 0 */
+    struct call_edge *next; /* of the thread's, newest first */
 };
 
 /*
  * Frames are linked once, when they are allocated, and keep what they held when they are popped:
- * the next push at the same depth is mostly of the same code.
+ * the next push at the same depth is mostly of the same code, from the same line.
  */
 struct lines_frame {
     const void *key;        /* of the code; NULL in the frame below the first */
     struct line_cell *line; /* before its first line: the line of the frame below */
-    uint64_t line_start;
+    uint64_t line_start;    /* of the hit */
     struct line_cell *cells;
     int32_t first_line;
     uint32_t n_lines;
-    struct code_table *table;
-    uint64_t start; /* of its first line; 0 before */
+    uint64_t start;  /* of its first line; 0 before */
+    int64_t callees; /* their inclusive time */
     struct lines_frame *below;
     struct lines_frame *above; /* NULL at the end of what is allocated */
+    struct code_table *table;
+    struct call_edge *edge;
+    uint64_t debt; /* of the thread at the start */
 };
 
 #define RECENT_TABLES 32u
 
 struct lines_thread {
     struct lines_frame *top;                  /* never NULL */
-    uint64_t last;                            /* time of the last event */
+    uint64_t last;                            /* virtual time of the last event */
+    uint64_t debt;                            /* see clock.h */
     struct code_table *recent[RECENT_TABLES]; /* by address of the code */
     struct code_table **tables;               /* by code id; NULL = not met */
     uint32_t n_tables;
     uint32_t index; /* from 1 */
     uint64_t tid;
     uint64_t start_mono_ns;
+    struct call_edge *edges;       /* list; read with acquire order */
+    struct call_edge **edge_slots; /* open addressing over the same */
+    uint32_t n_edge_slots;
+    uint32_t n_edges;
     struct lines_thread *next;      /* of all threads there ever were */
     struct lines_thread *next_idle; /* of those whose owner has ended */
     struct arena arena;
@@ -82,37 +118,89 @@ extern struct lines_thread *lines_threads; /* list head; read with acquire order
 NODISCARD struct lines_thread *account_thread(void);
 
 /*
- * Returns the frame above the top, filled in for a code object but not pushed; NULL when the code
- * is not registered or memory is out.
+ * Returns the frame above the top, filled in for a code object that the running line calls, but not
+ * pushed; NULL when the code is not registered or memory is out.
  */
 NODISCARD struct lines_frame *account_prepare(struct lines_thread *thread, const void *key);
 
 static inline struct lines_frame *account_push(struct lines_thread *thread, const void *key)
 {
+    struct line_cell *line = thread->top->line;
     struct lines_frame *frame = thread->top->above;
-    if (unlikely(frame == NULL || frame->key != key) &&
+    if (unlikely(frame == NULL || frame->key != key || frame->edge->caller != line) &&
         (frame = account_prepare(thread, key)) == NULL)
         return NULL; /* its events are going to find nothing, and be left out */
-    frame->line = thread->top->line;
-    frame->line->active++;
+    frame->line = line;
+    line->active++;
     frame->start = 0;
+    frame->callees = 0;
     frame->table->active++;
+    frame->edge->active++;
     thread->top = frame;
     return frame;
 }
 
-static inline void account_pop(struct lines_thread *thread, uint64_t now)
+/* An ambiguous line is left: whether its hit is over is known when the next event comes there. */
+void account_keep_pending(struct line_cell *cell, uint64_t ticks);
+
+/* The bucket of a duration: bucket k is for [2^k, 2^(k+1)) ns. */
+static inline unsigned account_bucket(uint64_t ticks)
+{
+    uint64_t ns = unlikely(ticks >> 40) ? UINT64_MAX : ticks * probe_ns_scale;
+    unsigned bucket = (unsigned)__builtin_clzll(1ull << NS_SCALE_SHIFT) -
+                      (unsigned)__builtin_clzll(ns | 1ull << NS_SCALE_SHIFT);
+    return bucket < LINE_BUCKETS ? bucket : LINE_BUCKETS - 1;
+}
+
+static inline void account_add_hit(struct line_cell *cell, uint64_t ticks)
+{
+    if (unlikely(ticks > cell->longest))
+        cell->longest = ticks;
+    if (unlikely(~ticks > cell->shortest_inverted))
+        cell->shortest_inverted = ~ticks;
+    cell->histogram[account_bucket(ticks)]++;
+}
+
+/* A line is left after so many ticks, which the correction may have made negative. */
+static inline void account_end_hit(struct line_cell *cell, int64_t ticks)
+{
+    uint64_t taken = ticks < 0 ? 0 : (uint64_t)ticks;
+    if (unlikely(cell->ambiguous))
+        account_keep_pending(cell, taken);
+    else
+        account_add_hit(cell, taken);
+}
+
+/* Takes the top frame off the stack; `ends` if its line's hit ends with it. */
+static inline void account_pop(struct lines_thread *thread, uint64_t now, bool ends)
 {
     struct lines_frame *top = thread->top;
     struct line_cell *line = top->line;
     struct code_table *table = top->table;
+    struct call_edge *edge = top->edge;
     line->exclusive += (int64_t)(now - thread->last);
     thread->last = now;
-    if (likely(--line->active == 0))
-        line->inclusive += (int64_t)(now - top->line_start);
-    if (likely(--table->active == 0 && top->start != 0))
-        table->inclusive += (int64_t)(now - top->start);
     thread->top = top->below;
+    if (likely(top->start != 0)) {
+        int64_t hit = (int64_t)(now - top->line_start), inside = (int64_t)(now - top->start);
+        if (likely(--line->active == 0))
+            line->inclusive += hit;
+        if (ends)
+            account_end_hit(line, hit);
+        if (likely(--table->active == 0)) {
+            table->inclusive += inside;
+            table->debt += thread->debt - top->debt;
+        }
+        if (likely(--edge->active == 0))
+            edge->inclusive += inside;
+        edge->exclusive += inside - top->callees;
+        top->below->callees += inside;
+    } else {
+        line->active--;
+        table->active--;
+        edge->active--;
+        top->below->callees += top->callees;
+    }
 }
 
 /*
@@ -123,23 +211,37 @@ static inline void account_start(struct lines_thread *thread, const void *key)
 {
     struct lines_frame *frame = account_push(thread, key);
     if (likely(frame != NULL))
-        frame->table->calls++;
+        frame->edge->calls++;
 }
-
-/* A frame goes on at a code unit (PY_RESUME, PY_THROW); not a call and not a hit. */
-void account_resume(struct lines_thread *thread, const void *key, uint32_t unit, uint64_t now);
 
 /* A frame is left that is not the top: whatever is above it is left too. */
 void account_leave_below(struct lines_thread *thread, const void *key, uint64_t now);
 
-/* A frame is left (PY_RETURN, PY_YIELD, PY_UNWIND). */
+/* A frame is left for good (PY_RETURN, PY_UNWIND). */
 static inline void account_leave(struct lines_thread *thread, const void *key, uint64_t now)
 {
     if (likely(thread->top->key == key))
-        account_pop(thread, now);
+        account_pop(thread, now, true);
     else
         account_leave_below(thread, key, now);
 }
+
+/*
+ * A frame is suspended (PY_YIELD) and goes on at a code unit (PY_RESUME, PY_THROW): neither a call
+ * nor a hit. `frame` is the address of the interpreter's frame. `raw` is the time before the debt
+ * is taken out, for frames that one thread leaves and another one resumes. If `wanted` is false,
+ * the generator is only being closed, and has waited for nothing.
+ */
+void account_yield(struct lines_thread *thread, const void *key, const void *frame, uint64_t now,
+                   uint64_t raw);
+void account_resume(struct lines_thread *thread, const void *key, const void *frame, uint32_t unit,
+                    uint64_t now, uint64_t raw, bool wanted);
+
+/* The same for code that is not on the shadow stack: counts suspensions and await time only. */
+void account_yield_aside(struct lines_thread *thread, const void *key, const void *frame,
+                         uint32_t unit, uint64_t now, uint64_t raw);
+void account_resume_aside(struct lines_thread *thread, const void *key, const void *frame,
+                          uint64_t now, uint64_t raw, bool wanted);
 
 /*
  * Makes a frame of this code the top, for an event that came when it was not: drops the frames
@@ -162,12 +264,20 @@ static inline struct line_cell *account_line(struct lines_thread *thread, int32_
     if (unlikely(index >= top->n_lines))
         return NULL;
     cell = top->cells + index;
-    if (top->start == 0)
-        top->start = now;
     before->exclusive += (int64_t)(now - thread->last);
     thread->last = now;
-    if (likely(--before->active == 0))
-        before->inclusive += (int64_t)(now - top->line_start);
+    before->active--;
+    if (likely(top->start != 0)) {
+        int64_t hit = (int64_t)(now - top->line_start);
+        if (likely(before->active == 0))
+            before->inclusive += hit;
+        account_end_hit(before, hit);
+    } else {
+        top->start = now;
+        top->debt = thread->debt;
+        top->below->callees += top->callees; /* called before it had a line of its own */
+        top->callees = 0;
+    }
     top->line = cell;
     top->line_start = now;
     cell->active++;
@@ -175,14 +285,8 @@ static inline struct line_cell *account_line(struct lines_thread *thread, int32_
     return unlikely(cell->ambiguous) ? cell : NULL;
 }
 
-/* Says that the event at this code unit, which account_line asked about, may not count. */
-static inline void account_came_back(struct lines_thread *thread, struct line_cell *cell,
-                                     uint32_t unit)
-{
-    const struct lines_code *code = thread->top->table->code;
-    if (unit < code->n_units && (code->skip[unit >> 3] >> (unit & 7) & 1))
-        cell->returns++;
-}
+/* Decides about the event at this code unit, which account_line asked about. */
+void account_came_back(struct lines_thread *thread, struct line_cell *cell, uint32_t unit);
 
 /* A forked child has one thread and counts for itself. */
 void account_after_fork(void);
@@ -190,7 +294,7 @@ void account_after_fork(void);
 /* Whether no registered code object has run so far. Takes no lock. */
 bool account_is_empty(void);
 
-#define LINE_BUCKETS 38 /* of a histogram: up to 2^37 ns, more than two minutes */
+/* ---- the result --------------------------------------------------------------------------- */
 
 /*
  * Totals of a code object over all threads, what is running included up to now. Times in ticks.
@@ -202,12 +306,13 @@ struct line_total {
     int64_t inclusive;
     int64_t exclusive;
     int64_t await;
-    int64_t min; /* of one hit; both 0 when the histogram is empty */
+    int64_t min; /* of one hit; both 0 when none was timed */
     int64_t max;
     uint64_t samples;
     uint64_t exclusive_error;
     uint64_t inclusive_error;
     uint64_t mark; /* the last thread whose running frames were added: outermost first */
+    bool is_timed; /* at least one hit */
     uint64_t histogram[LINE_BUCKETS]; /* hits by log2 of their ns */
 };
 
@@ -215,10 +320,11 @@ struct line_total {
 struct call_total {
     uint32_t caller; /* code id */
     uint32_t line;
-    uint32_t callee; /* code id */
+    uint32_t callee; /* code id; 0 = not to be used */
     uint64_t calls;
     int64_t inclusive;
     int64_t exclusive;
+    uint64_t mark; /* as in line_total */
 };
 
 struct code_total {
@@ -231,6 +337,7 @@ struct code_total {
     uint64_t discarded;
     uint64_t exclusive_error;
     uint64_t inclusive_error;
+    uint64_t debt; /* that was taken out of `inclusive` */
     uint64_t mark;
     struct line_total *lines; /* code->n_lines */
 };
@@ -245,9 +352,10 @@ struct account_totals {
 
 /*
  * Adds up what was counted so far. Takes no lock and allocates pages only, so that it can run in a
- * signal handler; other threads may go on counting. Returns -1 when memory is out.
+ * signal handler; other threads may go on counting. `raw` is the time
+ * now, before any debt. Returns -1 when memory is out.
  */
-NODISCARD int account_sum(struct account_totals *totals, uint64_t now);
+NODISCARD int account_sum(struct account_totals *totals, uint64_t raw);
 void account_totals_release(struct account_totals *totals);
 
 #endif

@@ -227,7 +227,8 @@ static void put_edges(struct result *result, const struct account_totals *totals
             .inclusive_ns = duration_ns(edge->inclusive, scale_ns),
             .exclusive_ns = duration_ns(edge->exclusive, scale_ns),
         };
-        record_put_call(record_begin(result, BLOCK_LINES, 0), &rec);
+        if (edge->callee != 0)
+            record_put_call(record_begin(result, BLOCK_LINES, 0), &rec);
     }
 }
 

@@ -100,7 +100,7 @@ struct sample_table {
     const struct lines_code *code;
     uint64_t inclusive; /* every sample once, however often it is on the stack */
     double inclusive_squares;
-    uint64_t samples; /* that found it anywhere on the stack */
+    uint64_t samples;           /* that found it anywhere on the stack */
     struct sample_line lines[]; /* code->n_lines */
 };
 

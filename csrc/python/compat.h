@@ -8,15 +8,21 @@
 #define PY_SSIZE_T_CLEAN
 #include <Python.h>
 
-/* The code unit that the innermost Python frame of this thread is at; -1 without a frame. */
-static inline int compat_running_unit(void)
+/* The innermost Python frame of this thread, or NULL. A generator's stays where it is. */
+static inline struct _PyInterpreterFrame *compat_running_frame(void)
 {
     PyThreadState *thread = PyThreadState_Get();
 #if PY_VERSION_HEX >= 0x030d0000
-    struct _PyInterpreterFrame *frame = thread->current_frame;
+    return thread->current_frame;
 #else
-    struct _PyInterpreterFrame *frame = thread->cframe->current_frame;
+    return thread->cframe->current_frame;
 #endif
+}
+
+/* The code unit that it is at; -1 without a frame. */
+static inline int compat_running_unit(void)
+{
+    struct _PyInterpreterFrame *frame = compat_running_frame();
     return frame == NULL ? -1 : PyUnstable_InterpreterFrame_GetLasti(frame) / 2;
 }
 
@@ -33,6 +39,13 @@ static inline int32_t compat_line_number(PyObject *number)
 {
     return (int32_t)((PyLongObject *)number)->long_value.ob_digit[0];
 }
+
+/* Ints up to this one exist from the start; an event makes an object for a larger one. */
+#if PY_VERSION_HEX >= 0x030f0000
+#define COMPAT_LARGEST_SMALL_INT 1024
+#else
+#define COMPAT_LARGEST_SMALL_INT 256
+#endif
 
 /* 3.15 can subscribe to exceptions of one code object; before, only to all there are. */
 #define COMPAT_HAS_LOCAL_UNWIND (PY_VERSION_HEX >= 0x030f0000)

@@ -3,6 +3,7 @@
 
 #include "base/ticks.h"
 #include "lines/account.h"
+#include "lines/suspended.h"
 
 /* cProfile insists on id 2, so it is the last choice; 3 and 4 belong to nobody. */
 static const int wanted_tool_ids[] = {4, 3, 2};
@@ -19,6 +20,11 @@ static long local_mask;
 static long global_mask; /* what cannot be local */
 static bool global_is_on;
 
+static inline enum probe_kind line_probe(int32_t line)
+{
+    return line > COMPAT_LARGEST_SMALL_INT ? PROBE_LINE_LARGE : PROBE_LINE_SMALL;
+}
+
 /*
  * A LINE event is what there is most of. Everything but the plain case is a tail call, so that the
  * callback saves no register.
@@ -29,11 +35,15 @@ static NOINLINE PyObject *line_ambiguous(struct lines_thread *thread, struct lin
     Py_RETURN_NONE;
 }
 
-static NOINLINE PyObject *line_unexpected(PyObject *code, int32_t line, uint64_t now)
+static NOINLINE PyObject *line_unexpected(PyObject *code, int32_t line, uint64_t raw)
 {
     struct lines_thread *thread = account_thread();
     struct line_cell *cell;
-    if (thread == NULL || account_resynchronise(thread, code, now) < 0)
+    uint64_t now;
+    if (thread == NULL)
+        Py_RETURN_NONE;
+    now = clock_event(&thread->debt, line_probe(line), raw);
+    if (account_resynchronise(thread, code, now) < 0)
         Py_RETURN_NONE;
     cell = account_line(thread, line, now);
     if (cell != NULL)
@@ -41,14 +51,14 @@ static NOINLINE PyObject *line_unexpected(PyObject *code, int32_t line, uint64_t
     Py_RETURN_NONE;
 }
 
-static inline PyObject *line_at(PyObject *const *args, uint64_t now)
+static inline PyObject *line_at(PyObject *const *args, uint64_t raw)
 {
     struct lines_thread *thread = lines_self;
     int32_t line = compat_line_number(args[1]);
     struct line_cell *cell;
     if (unlikely(thread == NULL || thread->top->key != args[0]))
-        return line_unexpected(args[0], line, now);
-    cell = account_line(thread, line, now);
+        return line_unexpected(args[0], line, raw);
+    cell = account_line(thread, line, clock_event(&thread->debt, line_probe(line), raw));
     if (unlikely(cell != NULL))
         return line_ambiguous(thread, cell);
     Py_RETURN_NONE;
@@ -71,36 +81,57 @@ static PyObject *on_start(PyObject *self, PyObject *const *args, size_t nargsf, 
 {
     struct lines_thread *thread = lines_self != NULL ? lines_self : account_thread();
     (void)self, (void)nargsf, (void)kwnames;
-    if (likely(thread != NULL))
+    if (likely(thread != NULL)) {
+        clock_charge(&thread->debt, PROBE_START);
         account_start(thread, args[0]);
+    }
+    Py_RETURN_NONE;
+}
+
+static PyObject *resume(PyObject *const *args, bool wanted)
+{
+    uint64_t raw = ticks_now();
+    struct lines_thread *thread = account_thread();
+    if (likely(thread != NULL))
+        account_resume(thread, args[0], compat_running_frame(),
+                       (uint32_t)compat_small_int(args[1]) / 2,
+                       clock_event(&thread->debt, PROBE_RESUME, raw), raw, wanted);
     Py_RETURN_NONE;
 }
 
 static PyObject *on_resume(PyObject *self, PyObject *const *args, size_t nargsf, PyObject *kwnames)
 {
-    uint64_t now = ticks_now();
-    struct lines_thread *thread = account_thread();
     (void)self, (void)nargsf, (void)kwnames;
-    if (likely(thread != NULL))
-        account_resume(thread, args[0], (uint32_t)compat_small_int(args[1]) / 2, now);
-    Py_RETURN_NONE;
+    return resume(args, true);
 }
 
 /* PY_THROW comes for every generator of the program before 3.15, ours or not. */
 static PyObject *on_throw(PyObject *self, PyObject *const *args, size_t nargsf, PyObject *kwnames)
 {
+    (void)self, (void)nargsf, (void)kwnames;
     if (registry_find(args[0]) != NULL)
-        return on_resume(self, args, nargsf, kwnames);
+        return resume(args, !PyErr_GivenExceptionMatches(args[2], PyExc_GeneratorExit));
+    Py_RETURN_NONE;
+}
+
+static PyObject *on_yield(PyObject *self, PyObject *const *args, size_t nargsf, PyObject *kwnames)
+{
+    uint64_t raw = ticks_now();
+    struct lines_thread *thread = lines_self;
+    (void)self, (void)nargsf, (void)kwnames;
+    if (likely(thread != NULL))
+        account_yield(thread, args[0], compat_running_frame(),
+                      clock_event(&thread->debt, PROBE_YIELD, raw), raw);
     Py_RETURN_NONE;
 }
 
 static PyObject *on_leave(PyObject *self, PyObject *const *args, size_t nargsf, PyObject *kwnames)
 {
-    uint64_t now = ticks_now();
+    uint64_t raw = ticks_now();
     struct lines_thread *thread = lines_self;
     (void)self, (void)nargsf, (void)kwnames;
     if (likely(thread != NULL))
-        account_leave(thread, args[0], now);
+        account_leave(thread, args[0], clock_event(&thread->debt, PROBE_LEAVE, raw));
     Py_RETURN_NONE;
 }
 
@@ -128,7 +159,7 @@ static const struct {
     bool is_exceptional;
 } subscriptions[] = {
     {"LINE", on_line, false},       {"PY_START", on_start, false}, {"PY_RESUME", on_resume, false},
-    {"PY_RETURN", on_leave, false}, {"PY_YIELD", on_leave, false}, {"PY_UNWIND", on_unwind, true},
+    {"PY_RETURN", on_leave, false}, {"PY_YIELD", on_yield, false}, {"PY_UNWIND", on_unwind, true},
     {"PY_THROW", on_throw, true},
 };
 
@@ -194,6 +225,8 @@ int monitor_start(void)
         PyErr_SetString(PyExc_RuntimeError, "this interpreter has no sys.monitoring");
         return -1;
     }
+    if (COMPAT_IS_FREE_THREADED)
+        suspended_use_lock();
     if (PyType_Ready(&callback_type) < 0 || claim_tool_id(monitoring) < 0)
         return -1;
     events = PyObject_GetAttrString(monitoring, "events");
