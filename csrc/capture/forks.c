@@ -44,7 +44,7 @@ static void forget_parent(void)
     capture.ring = (struct ring_file){0};
     capture.dict = (struct definitions){0};
     capture.live = capture.free = capture.late = NULL;
-    capture.encoded = NULL;
+    capture.packer = NULL;
     capture.pid = 0;
     capture.session++; /* blocks of threads that have not heard of it are not this one's */
     capture.n_unfollowed = 0;
