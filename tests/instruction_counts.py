@@ -46,11 +46,14 @@ class Counts:
                 first = None
         self.offsets = sorted(self.offset_of_unit.values())
 
-    def hits_by_events(self, skipped: list[int]) -> Counter[int]:
+    def hits_by_events(self, skipped: list[int], credits: list[tuple[int, int]]) -> Counter[int]:
         hits: Counter[int] = Counter()
         for (line, unit), count in self.arrived.items():
             if unit not in skipped:
                 hits[line] += count
+            for credited_unit, credited_line in credits:
+                if credited_unit == unit:
+                    hits[credited_line] += count
         return +hits
 
     def hits_by_terms(self, terms: list[tuple[int, int, int, bool]]) -> Counter[int]:
@@ -140,9 +143,9 @@ def compare(counts: dict[int, Counts]) -> dict[str, Any]:
         "different": [],
     }
     for one in counts.values():
-        skipped, terms = _lines.hit_rules(one.code)
+        skipped, credits, terms = _lines.hit_rules(one.code)
         name = f"{Path(one.code.co_filename).name}:{one.code.co_firstlineno} {one.code.co_name}"
-        wanted = one.hits_by_events(skipped)
+        wanted = one.hits_by_events(skipped, credits)
         result["hits"] += wanted.total()
         if terms is None:
             result["without_terms"].append(name)

@@ -392,6 +392,17 @@ void account_came_back(struct lines_thread *thread, struct line_cell *cell, uint
         cell->inclusive -= (int64_t)pending;
 }
 
+void account_give_credits(struct lines_thread *thread, uint32_t unit)
+{
+    const struct lines_frame *top = thread->top;
+    const struct lines_code *code = top->table->code;
+    for (uint32_t i = 0; i < code->n_credits; i++) {
+        uint32_t index = (uint32_t)(code->credits[i].line - top->first_line);
+        if (code->credits[i].unit == unit && index < top->n_lines)
+            top->cells[index].returns--; /* a hit without an event; wraps, and so does its sum */
+    }
+}
+
 bool account_is_empty(void)
 {
     for (const struct lines_thread *thread = __atomic_load_n(&lines_threads, __ATOMIC_ACQUIRE);

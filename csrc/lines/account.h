@@ -39,7 +39,7 @@ struct line_cell {
     uint32_t active;            /* frames of this thread that are on this line */
     uint32_t ambiguous;         /* ask account_came_back about every event here */
     int64_t await;
-    uint64_t returns; /* events that only came back to a line in progress */
+    uint64_t returns; /* events that only came back to a line in progress, less credits */
     uint64_t pending; /* of an ambiguous line: ticks + 1 of a hit that may go on; 0 = none */
     uint64_t histogram[LINE_BUCKETS];
 };
@@ -287,6 +287,9 @@ static inline struct line_cell *account_line(struct lines_thread *thread, int32_
 
 /* Decides about the event at this code unit, which account_line asked about. */
 void account_came_back(struct lines_thread *thread, struct line_cell *cell, uint32_t unit);
+
+/* The event at this code unit of an ambiguous line may be a hit of other lines (hit_credit). */
+void account_give_credits(struct lines_thread *thread, uint32_t unit);
 
 /* A forked child has one thread and counts for itself. */
 void account_after_fork(void);

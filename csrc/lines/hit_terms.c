@@ -227,30 +227,40 @@ static void simplify(struct result *result)
     result->n_terms = n_kept;
 }
 
-static int find_all(struct search *search, const uint8_t *skip, struct result *result)
+/* Finds the terms of the arrivals at one location. */
+static bool find_arrivals(struct search *search, uint32_t at)
+{
+    search->n_terms = 0;
+    search->steps_left = MAX_STEPS;
+    if (find_by_executions(search, at))
+        return true;
+    search->n_terms = 0;
+    search->steps_left = MAX_STEPS;
+    return find_by_edges(search, at);
+}
+
+static int find_all(struct search *search, const struct hit_rules *rules, struct result *result)
 {
     const struct flow_graph *graph = search->graph;
     for (uint32_t i = 0; i < graph->code->n_instrs; i++) {
         const struct instr *instr = &graph->code->instrs[i];
-        if (!graph->is_location[i] || unit_is_marked(skip, instr->unit) ||
-            !is_ever_delivered(search, i))
+        bool counts = !unit_is_marked(rules->skip, instr->unit), is_credited = false;
+        for (uint32_t c = 0; c < rules->n_credits; c++)
+            is_credited |= rules->credits[c].unit == instr->unit;
+        if (!graph->is_location[i] || !(counts || is_credited) || !is_ever_delivered(search, i))
             continue;
-        search->n_terms = 0;
-        search->steps_left = MAX_STEPS;
-        if (!find_by_executions(search, i)) {
-            search->n_terms = 0;
-            search->steps_left = MAX_STEPS;
-            if (!find_by_edges(search, i))
-                return -1;
-        }
-        if (keep_terms(result, search, instr->line) < 0)
+        if (!find_arrivals(search, i) || (counts && keep_terms(result, search, instr->line) < 0))
             return -1;
+        for (uint32_t c = 0; c < rules->n_credits; c++)
+            if (rules->credits[c].unit == instr->unit &&
+                keep_terms(result, search, rules->credits[c].line) < 0)
+                return -1;
     }
     simplify(result);
     return 0;
 }
 
-int statements_find_terms(const struct instr_list *code, const uint8_t *skip,
+int statements_find_terms(const struct instr_list *code, const struct hit_rules *rules,
                           struct hit_term **terms)
 {
     struct flow_graph graph = {0};
@@ -258,7 +268,7 @@ int statements_find_terms(const struct instr_list *code, const uint8_t *skip,
     struct search search = {.graph = &graph};
     int n_terms = -1;
     *terms = NULL;
-    if (flow_graph_build(&graph, code) == 0 && find_all(&search, skip, &result) == 0) {
+    if (flow_graph_build(&graph, code) == 0 && find_all(&search, rules, &result) == 0) {
         n_terms = (int)result.n_terms;
         *terms = result.terms;
     } else {

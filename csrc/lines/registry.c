@@ -184,17 +184,24 @@ static bool find_line_range(const struct code_facts *facts, struct lines_code *c
 
 static int copy_analysis_unlocked(const struct code_facts *facts, struct lines_code *code)
 {
+    const struct hit_rules *rules = facts->rules;
     uint8_t *ambiguous = arena_alloc(&arena, code->n_lines);
     code->n_units = facts->n_units;
     code->line_of_unit =
         copy_unlocked(facts->line_of_unit, facts->n_units * sizeof *facts->line_of_unit);
-    code->skip = copy_unlocked(facts->skip, (facts->n_units + 7) / 8);
+    code->skip = copy_unlocked(rules->skip, (facts->n_units + 7) / 8);
     code->ambiguous = ambiguous;
-    if (ambiguous == NULL || code->line_of_unit == NULL || code->skip == NULL)
+    code->n_credits = rules->n_credits;
+    code->credits = copy_unlocked(rules->credits, rules->n_credits * sizeof *rules->credits);
+    if (ambiguous == NULL || code->line_of_unit == NULL || code->skip == NULL ||
+        code->credits == NULL)
         return -1;
     for (uint32_t i = 0; i < facts->n_units; i++)
-        if (facts->skip[i >> 3] >> (i & 7) & 1 && facts->line_of_unit[i] > 0)
+        if (unit_is_marked(rules->skip, i) && facts->line_of_unit[i] > 0)
             ambiguous[facts->line_of_unit[i] - code->first_line] = 1;
+    for (uint32_t i = 0; i < rules->n_credits; i++)
+        if (rules->credits[i].unit < facts->n_units)
+            ambiguous[facts->line_of_unit[rules->credits[i].unit] - code->first_line] = 1;
     return 0;
 }
 

@@ -11,6 +11,7 @@
 
 #include "base/arena.h"
 #include "base/compiler.h"
+#include "lines/statements.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -65,7 +66,9 @@ struct lines_code {
     uint32_t n_units;
     const int32_t *line_of_unit; /* by code unit; 0 = none */
     const uint8_t *skip;         /* by code unit: its LINE event does not count (statements.h) */
-    const uint8_t *ambiguous;    /* by line: has events of both kinds */
+    const uint8_t *ambiguous;    /* by line: has events that are not simply hits of it */
+    const struct hit_credit *credits;
+    uint32_t n_credits;
 };
 
 /* What the caller knows of a code object; everything is copied. */
@@ -78,7 +81,7 @@ struct code_facts {
     uint32_t flags;
     uint32_t n_units;
     const int32_t *line_of_unit;
-    const uint8_t *skip; /* (n_units + 7) / 8 bytes */
+    const struct hit_rules *rules; /* of its LINE events */
 };
 
 /* The lists, for the result; the heads are read with acquire order. */

@@ -11,6 +11,7 @@
 
 struct analysis {
     const struct instr_list *code;
+    struct hit_rules *rules; /* what is found */
     struct flow_graph graph;
     int32_t *depth;    /* before each instruction; UNREACHED where no path leads */
     uint64_t *keys;    /* line << 32 | instruction index, sorted */
@@ -53,13 +54,13 @@ static void analysis_free(struct analysis *a)
 
 static int analysis_alloc(struct analysis *a, uint32_t n)
 {
-    a->depth = malloc(n * sizeof *a->depth);
-    a->keys = malloc(n * sizeof *a->keys);
-    a->by_line = malloc(n * sizeof *a->by_line);
-    a->queue = malloc(n * sizeof *a->queue);
-    a->seen = calloc(n, sizeof *a->seen);
-    a->is_header = calloc(n, 1);
-    a->skips = calloc(n, 1);
+    a->depth = malloc((n + 1) * sizeof *a->depth);
+    a->keys = malloc((n + 1) * sizeof *a->keys);
+    a->by_line = malloc((n + 1) * sizeof *a->by_line);
+    a->queue = malloc((n + 1) * sizeof *a->queue);
+    a->seen = calloc(n + 1, sizeof *a->seen);
+    a->is_header = calloc(n + 1, 1);
+    a->skips = calloc(n + 1, 1);
     return a->depth && a->keys && a->by_line && a->queue && a->seen && a->is_header && a->skips
                ? 0
                : -1;
@@ -89,7 +90,8 @@ static void find_depths(struct analysis *a)
     int32_t depths[2];
     for (uint32_t i = 0; i < code->n_instrs; i++)
         a->depth[i] = UNREACHED;
-    reach(a, 0, 0, &n_queued);
+    if (code->n_instrs > 0)
+        reach(a, 0, 0, &n_queued);
     for (uint32_t g = 0; g < code->n_guards; g++)
         reach(a, code->guards[g].target, code->guards[g].depth + code->guards[g].pushed, &n_queued);
     while (done < n_queued) {
@@ -346,12 +348,20 @@ static void analyse_lines(struct analysis *a)
     }
 }
 
-int statements_find(const struct instr_list *code, uint8_t *skip)
+void hit_rules_free(struct hit_rules *rules)
 {
-    struct analysis a = {.code = code};
+    free(rules->skip);
+    free(rules->credits);
+    *rules = (struct hit_rules){0};
+}
+
+int statements_find(const struct instr_list *code, struct hit_rules *rules)
+{
+    struct analysis a = {.code = code, .rules = rules};
     int n_skipped = -1;
-    if (code->n_instrs == 0)
-        return 0;
+    *rules = (struct hit_rules){.skip = calloc(code->n_units / 8 + 1, 1)};
+    if (rules->skip == NULL)
+        return -1;
     if (flow_graph_build(&a.graph, code) < 0 || analysis_alloc(&a, code->n_instrs) < 0)
         goto done;
     a.steps_left = (int64_t)STEPS_PER_INSTR * code->n_instrs;
@@ -362,10 +372,12 @@ int statements_find(const struct instr_list *code, uint8_t *skip)
     for (uint32_t i = 0; i < code->n_instrs; i++) {
         if (!a.skips[i])
             continue;
-        skip[code->instrs[i].unit >> 3] |= (uint8_t)(1u << (code->instrs[i].unit & 7));
+        rules->skip[code->instrs[i].unit >> 3] |= (uint8_t)(1u << (code->instrs[i].unit & 7));
         n_skipped++;
     }
 done:
     analysis_free(&a);
+    if (n_skipped < 0)
+        hit_rules_free(rules);
     return n_skipped;
 }

@@ -66,11 +66,25 @@ static inline bool unit_is_marked(const uint8_t *bitmap, uint32_t unit)
     return bitmap[unit >> 3] >> (unit & 7) & 1;
 }
 
+/* A LINE event at this code unit is a hit of another line. */
+struct hit_credit {
+    uint32_t unit;
+    int32_t line;
+};
+
+/* What the LINE events of a code object mean. */
+struct hit_rules {
+    uint8_t *skip; /* n_units bits: an event there is no hit of its own line */
+    struct hit_credit *credits;
+    uint32_t n_credits;
+};
+
 /*
- * Sets the bit of every code unit whose LINE event does not count in `skip` (n_units bits, zeroed
- * by the caller). Returns how many were set; -1 when memory is out, then nothing was set.
+ * Fills in `rules`, to be released by hit_rules_free. Returns how many bits are set in `skip`; -1
+ * when memory is out, then there is nothing to release.
  */
-NODISCARD int statements_find(const struct instr_list *code, uint8_t *skip);
+NODISCARD int statements_find(const struct instr_list *code, struct hit_rules *rules);
+void hit_rules_free(struct hit_rules *rules);
 
 /*
  * The same hits without LINE events, from how often instructions ran:
@@ -94,10 +108,10 @@ struct hit_term {
 
 /*
  * Puts the terms, sorted by line, into *terms (owned by the caller, to be released by free).
- * `skip` is what statements_find found. Returns how many there are; -1 when memory is out or the
+ * `rules` are what statements_find found. Returns how many there are; -1 when memory is out or the
  * events of this code cannot be told from instruction counts: then it has to stay with its events.
  */
-NODISCARD int statements_find_terms(const struct instr_list *code, const uint8_t *skip,
+NODISCARD int statements_find_terms(const struct instr_list *code, const struct hit_rules *rules,
                                     struct hit_term **terms);
 
 #endif

@@ -33,7 +33,7 @@ struct reading {
     uint32_t n_units;
     int32_t *line_of_unit;
     uint32_t *instr_of_unit;
-    uint8_t *skip;
+    struct hit_rules rules;
     struct instr *instrs;
     uint32_t n_instrs;
     struct instr_guard *guards;
@@ -164,7 +164,7 @@ static void reading_free(struct reading *reading)
     Py_XDECREF(reading->bytecode);
     PyMem_RawFree(reading->line_of_unit);
     PyMem_RawFree(reading->instr_of_unit);
-    PyMem_RawFree(reading->skip);
+    hit_rules_free(&reading->rules);
     PyMem_RawFree(reading->instrs);
     PyMem_RawFree(reading->guards);
 }
@@ -179,9 +179,8 @@ static int reading_alloc(struct reading *reading, PyCodeObject *code)
     n = reading->n_units = (uint32_t)(PyBytes_GET_SIZE(reading->bytecode) / 2);
     reading->line_of_unit = PyMem_RawCalloc(n + 1, sizeof *reading->line_of_unit);
     reading->instr_of_unit = PyMem_RawCalloc(n + 1, sizeof *reading->instr_of_unit);
-    reading->skip = PyMem_RawCalloc(n / 8 + 1, 1);
     reading->instrs = PyMem_RawCalloc(n + 1, sizeof *reading->instrs);
-    if (reading->line_of_unit == NULL || reading->instr_of_unit == NULL || reading->skip == NULL ||
+    if (reading->line_of_unit == NULL || reading->instr_of_unit == NULL ||
         reading->instrs == NULL) {
         PyErr_NoMemory();
         return -1;
@@ -323,7 +322,7 @@ static struct lines_code *register_reading(const struct reading *reading, PyCode
         .flags = (uint32_t)code->co_flags,
         .n_units = reading->n_units,
         .line_of_unit = reading->line_of_unit,
-        .skip = reading->skip,
+        .rules = &reading->rules,
     };
     if (file != NULL && facts.name != NULL && facts.qualname != NULL) {
         facts.file = PyBytes_AS_STRING(file);
@@ -353,7 +352,7 @@ static int read_code(struct reading *reading, PyCodeObject *code, struct instr_l
         .n_guards = reading->n_guards,
         .n_units = reading->n_units,
     };
-    if (statements_find(list, reading->skip) < 0) {
+    if (statements_find(list, &reading->rules) < 0) {
         PyErr_NoMemory();
         return -1;
     }
@@ -376,7 +375,7 @@ static PyObject *list_skipped(const struct reading *reading)
     PyObject *units = PyList_New(0);
     for (uint32_t unit = 0; units != NULL && unit < reading->n_units; unit++) {
         PyObject *number;
-        if (!unit_is_marked(reading->skip, unit))
+        if (!unit_is_marked(reading->rules.skip, unit))
             continue;
         number = PyLong_FromUnsignedLong(unit);
         if (number == NULL || PyList_Append(units, number) < 0)
@@ -384,6 +383,18 @@ static PyObject *list_skipped(const struct reading *reading)
         Py_XDECREF(number);
     }
     return units;
+}
+
+static PyObject *list_credits(const struct hit_rules *rules)
+{
+    PyObject *rows = PyList_New(0);
+    for (uint32_t i = 0; rows != NULL && i < rules->n_credits; i++) {
+        PyObject *row = Py_BuildValue("Ii", rules->credits[i].unit, rules->credits[i].line);
+        if (row == NULL || PyList_Append(rows, row) < 0)
+            Py_CLEAR(rows);
+        Py_XDECREF(row);
+    }
+    return rows;
 }
 
 static PyObject *list_terms(const struct instr_list *list, const struct hit_term *terms, int n)
@@ -405,16 +416,18 @@ PyObject *code_facts_hit_rules(PyCodeObject *code)
     struct reading reading = {0};
     struct instr_list list;
     struct hit_term *terms = NULL;
-    PyObject *skipped = NULL, *rows = NULL, *result = NULL;
+    PyObject *skipped = NULL, *credits = NULL, *rows = NULL, *result = NULL;
     if (read_code(&reading, code, &list) < 0)
         goto done;
-    int n_terms = statements_find_terms(&list, reading.skip, &terms);
+    int n_terms = statements_find_terms(&list, &reading.rules, &terms);
     skipped = list_skipped(&reading);
     rows = n_terms < 0 ? Py_NewRef(Py_None) : list_terms(&list, terms, n_terms);
-    if (skipped != NULL && rows != NULL)
-        result = PyTuple_Pack(2, skipped, rows);
+    credits = list_credits(&reading.rules);
+    if (skipped != NULL && credits != NULL && rows != NULL)
+        result = PyTuple_Pack(3, skipped, credits, rows);
 done:
     Py_XDECREF(skipped);
+    Py_XDECREF(credits);
     Py_XDECREF(rows);
     free(terms);
     reading_free(&reading);

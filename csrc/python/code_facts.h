@@ -22,8 +22,9 @@ NODISCARD struct lines_code *code_facts_register(PyCodeObject *code, uint32_t so
 
 /*
  * Returns what lines/statements.h says of a code object, for tests and self-checks: the code units
- * whose LINE event does not count, and its terms as (line, coefficient, unit, completed), or None
- * instead of the terms if there are none. NULL with an exception set.
+ * whose LINE event does not count, its credits as (unit, line), and its terms as (line,
+ * coefficient, unit, completed), or None instead of the terms if there are none. NULL with an
+ * exception set.
  */
 NODISCARD PyObject *code_facts_hit_rules(PyCodeObject *code);
 

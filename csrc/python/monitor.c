@@ -31,7 +31,9 @@ static inline enum probe_kind line_probe(int32_t line)
  */
 static NOINLINE PyObject *line_ambiguous(struct lines_thread *thread, struct line_cell *cell)
 {
-    account_came_back(thread, cell, (uint32_t)compat_running_unit());
+    uint32_t unit = (uint32_t)compat_running_unit();
+    account_came_back(thread, cell, unit);
+    account_give_credits(thread, unit);
     Py_RETURN_NONE;
 }
 

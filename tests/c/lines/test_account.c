@@ -10,15 +10,17 @@ static const char outer_key, inner_key, third_key, unknown_key;
 
 static struct lines_code *add_code(const void *key, int skipped_unit)
 {
+    static struct hit_credit credit = {.unit = 8, .line = 7};
     int32_t lines[10] = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9};
     uint8_t skip[2] = {0};
+    struct hit_rules rules = {.skip = skip, .credits = &credit, .n_credits = skipped_unit == 8};
     struct code_facts facts = {
         .key = key,
         .name = "f",
         .name_bytes = 1,
         .n_units = 10,
         .line_of_unit = lines,
-        .skip = skip,
+        .rules = &rules,
     };
     struct lines_code *code;
     if (skipped_unit > 0)
@@ -525,6 +527,28 @@ static void an_event_that_comes_back_is_a_delivery_but_no_hit(void)
     CHECK_EQ(total.histogram[2], 1);
 }
 
+static void an_event_can_be_a_hit_of_another_line(void)
+{
+    static const char key;
+    struct lines_code *code = add_code(&key, 8);
+    struct lines_thread *thread = account_thread();
+    struct account_totals totals;
+    CHECK(thread != NULL);
+    start(&key);
+    for (uint64_t i = 0; i < 3; i++) {
+        account_came_back(thread, account_line(thread, 8, 10 * i), 8);
+        account_give_credits(thread, 8);
+        account_give_credits(thread, 2);
+    }
+    leave(&key, 40);
+    CHECK_EQ(account_sum(&totals, 50), 0);
+    CHECK_EQ(totals.codes[code->id - 1].lines[7].hits, 0);
+    CHECK_EQ(totals.codes[code->id - 1].lines[7].raw_hits, 3);
+    CHECK_EQ(totals.codes[code->id - 1].lines[6].hits, 3);
+    CHECK_EQ(totals.codes[code->id - 1].lines[6].raw_hits, 0);
+    account_totals_release(&totals);
+}
+
 static void deep_recursion_is_followed(void)
 {
     begin(1);
@@ -681,6 +705,7 @@ int main(void)
     code_that_was_running_when_it_was_registered_is_counted();
     what_is_running_counts_up_to_now();
     an_event_that_comes_back_is_a_delivery_but_no_hit();
+    an_event_can_be_a_hit_of_another_line();
     deep_recursion_is_followed();
     no_tick_is_lost_or_counted_twice();
     threads_are_added_up_and_their_tables_used_again();

@@ -38,11 +38,13 @@ struct counts {
     int raised[MAX_INSTRS];
 };
 
-static uint8_t no_skip[MAX_INSTRS / 8];
+static uint8_t no_bits[MAX_INSTRS / 8];
+static const struct hit_rules no_rules = {.skip = no_bits};
 
 /* The hits of a line, or -1 when the code has no terms. */
 static int hits(struct instr *instrs, uint32_t n, const struct instr_guard *guards,
-                uint32_t n_guards, const uint8_t *skip, const struct counts *counts, int32_t line)
+                uint32_t n_guards, const struct hit_rules *rules, const struct counts *counts,
+                int32_t line)
 {
     struct instr_list list = {instrs, n, guards, n_guards, n};
     struct hit_term *terms;
@@ -50,7 +52,7 @@ static int hits(struct instr *instrs, uint32_t n, const struct instr_guard *guar
     CHECK(n <= MAX_INSTRS);
     for (uint32_t i = 0; i < n; i++)
         instrs[i].unit = i;
-    n_terms = statements_find_terms(&list, skip, &terms);
+    n_terms = statements_find_terms(&list, rules, &terms);
     for (int t = 0; t < n_terms; t++) {
         uint32_t at = terms[t].instr;
         CHECK(at < n && !instrs[at].uncounted && terms[t].coefficient != 0);
@@ -63,7 +65,7 @@ static int hits(struct instr *instrs, uint32_t n, const struct instr_guard *guar
 }
 
 #define HITS(instrs_, counts_, line_) \
-    hits(instrs_, sizeof(instrs_) / sizeof(instrs_)[0], NULL, 0, no_skip, counts_, line_)
+    hits(instrs_, sizeof(instrs_) / sizeof(instrs_)[0], NULL, 0, &no_rules, counts_, line_)
 
 static void a_statement_is_hit_when_it_begins(void)
 {
@@ -85,9 +87,12 @@ static void what_is_skipped_has_no_terms(void)
 {
     struct instr code[] = {RESUME(1), NEXT(2), NEXT(3), NEXT(2), END(2)};
     struct counts counts = {.began = {0, 4, 4, 4, 4}};
-    const uint8_t skip[MAX_INSTRS / 8] = {1u << 3};
-    CHECK_EQ(hits(code, 5, NULL, 0, skip, &counts, 2), 4);
-    CHECK_EQ(hits(code, 5, NULL, 0, no_skip, &counts, 2), 8);
+    uint8_t skip[MAX_INSTRS / 8] = {1u << 3};
+    struct hit_credit credit = {.unit = 3, .line = 9};
+    struct hit_rules rules = {.skip = skip, .credits = &credit, .n_credits = 1};
+    CHECK_EQ(hits(code, 5, NULL, 0, &rules, &counts, 2), 4);
+    CHECK_EQ(hits(code, 5, NULL, 0, &rules, &counts, 9), 4); /* a hit of another line */
+    CHECK_EQ(hits(code, 5, NULL, 0, &no_rules, &counts, 2), 8);
 }
 
 static void a_loop_is_hit_once_an_entry_and_once_an_iteration(void)
@@ -131,7 +136,7 @@ static void exceptions_from_the_same_line_are_no_arrivals(void)
     struct instr code[] = {RESUME(1), NEXT(2), NEXT(3), END(3), NEXT(2), END(4)};
     struct instr_guard guard = {.start = 1, .end = 3, .target = 4};
     struct counts counts = {.began = {0, 9, 7, 4, 5, 5}, .raised = {0, 2, 3}};
-    CHECK_EQ(hits(code, 6, &guard, 1, no_skip, &counts, 2), 9 + 3);
+    CHECK_EQ(hits(code, 6, &guard, 1, &no_rules, &counts, 2), 9 + 3);
 }
 
 static void what_cannot_be_told_has_no_terms(void)
@@ -147,7 +152,7 @@ static void what_cannot_be_told_has_no_terms(void)
     struct instr_guard guard = {.start = 1, .end = 3, .target = 3};
     struct counts counts = {0};
     CHECK_EQ(HITS(crossed, &counts, 2), -1);
-    CHECK_EQ(hits(raised_again, 5, &guard, 1, no_skip, &counts, 2), -1);
+    CHECK_EQ(hits(raised_again, 5, &guard, 1, &no_rules, &counts, 2), -1);
 }
 
 int main(void)

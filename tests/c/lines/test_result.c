@@ -31,6 +31,7 @@ static void count_something(void)
 {
     int32_t lines[4] = {0, 11, 12, 14};
     uint8_t skip[1] = {0};
+    struct hit_rules rules = {.skip = skip};
     struct code_facts facts = {
         .key = &key,
         .name = "f",
@@ -43,7 +44,7 @@ static void count_something(void)
         .def_line = 10,
         .n_units = 4,
         .line_of_unit = lines,
-        .skip = skip,
+        .rules = &rules,
     };
     struct lines_thread *thread = account_thread();
     CHECK(registry_add_code(&facts) != NULL);

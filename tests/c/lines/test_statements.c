@@ -5,45 +5,52 @@
 #include <string.h>
 
 /* Instructions in the words of the analysis: {line, flow, effect, effect when jumping, target}. */
-#define NEXT(line_, effect_) \
-    {.line = line_, .effect_next = effect_, .flow = FLOW_NEXT, .takes = (effect_) < 0}
-#define BRANCH(line_, effect_, jump_, target_) \
-    {.line = line_,                            \
-     .effect_next = effect_,                   \
-     .effect_jump = jump_,                     \
-     .target = target_,                        \
-     .flow = FLOW_BRANCH,                      \
-     .takes = (effect_) < 0}
-#define JUMP(line_, target_) {.line = line_, .target = target_, .flow = FLOW_JUMP}
-#define LOOP_END(line_, target_) \
-    {.line = line_, .target = target_, .flow = FLOW_JUMP, .closes_loop = true}
-#define FOR_ITER(line_, target_) \
-    {.line = line_,              \
-     .effect_next = 1,           \
-     .effect_jump = 1,           \
-     .target = target_,          \
-     .flow = FLOW_BRANCH,        \
-     .iterates = true}
-#define END(line_) {.line = line_, .effect_next = -1, .flow = FLOW_END, .takes = true}
+#define NEXT(line_, effect_)                                                             \
+    {                                                                                    \
+        .line = line_, .effect_next = effect_, .flow = FLOW_NEXT, .takes = (effect_) < 0 \
+    }
+#define BRANCH(line_, effect_, jump_, target_)                                          \
+    {                                                                                   \
+        .line = line_, .effect_next = effect_, .effect_jump = jump_, .target = target_, \
+        .flow = FLOW_BRANCH, .takes = (effect_) < 0                                     \
+    }
+#define JUMP(line_, target_)                                \
+    {                                                       \
+        .line = line_, .target = target_, .flow = FLOW_JUMP \
+    }
+#define LOOP_END(line_, target_)                                                 \
+    {                                                                            \
+        .line = line_, .target = target_, .flow = FLOW_JUMP, .closes_loop = true \
+    }
+#define FOR_ITER(line_, target_)                                                                   \
+    {                                                                                              \
+        .line = line_, .effect_next = 1, .effect_jump = 1, .target = target_, .flow = FLOW_BRANCH, \
+        .iterates = true                                                                           \
+    }
+#define END(line_)                                                        \
+    {                                                                     \
+        .line = line_, .effect_next = -1, .flow = FLOW_END, .takes = true \
+    }
 
 /* Returns the instructions whose event does not count, as a bit set. */
 static unsigned skipped(struct instr *instrs, uint32_t n, const struct instr_guard *guards,
                         uint32_t n_guards)
 {
-    uint8_t skip[8] = {0};
+    struct hit_rules rules;
     struct instr_list list = {instrs, n, guards, n_guards, n};
     unsigned result = 0;
     int n_skipped, n_seen = 0;
     CHECK(n <= 32);
     for (uint32_t i = 0; i < n; i++)
         instrs[i].unit = i;
-    n_skipped = statements_find(&list, skip);
+    n_skipped = statements_find(&list, &rules);
     for (uint32_t i = 0; i < n; i++)
-        if (unit_is_marked(skip, i)) {
+        if (unit_is_marked(rules.skip, i)) {
             result |= 1u << i;
             n_seen++;
         }
     CHECK_EQ(n_seen, n_skipped);
+    hit_rules_free(&rules);
     return result;
 }
 
