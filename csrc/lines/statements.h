@@ -26,9 +26,18 @@ enum instr_flow {
     FLOW_END,    /* leaves the frame, or raises */
 };
 
+/* What a counter at an instruction costs the instruction and its neighbours, worst first. */
+enum instr_probe {
+    PROBE_NEVER,       /* has no INSTRUCTION event, or is jumped over unseen */
+    PROBE_LAST_RESORT, /* jumps, and what has an argument of more than a byte */
+    PROBE_SLOWS,       /* it could not be specialised any more, or the one before it */
+    PROBE_FREE,
+};
+
 /* One instruction together with the EXTENDED_ARGs in front of it. */
 struct instr {
     uint32_t unit;       /* of its first EXTENDED_ARG, in 2-byte code units: where its event is */
+    uint32_t own_unit;   /* of the instruction itself: where its INSTRUCTION event is */
     int32_t line;        /* 0 = none: made by the compiler, no event */
     uint32_t target;     /* index of the instruction it jumps to */
     int32_t effect_next; /* change of the stack depth when it does not jump */
@@ -42,6 +51,10 @@ struct instr {
     bool reraises;    /* RERAISE: the exception keeps the place where it was raised first */
     bool silent;      /* never has a LINE event (END_FOR, END_SEND) */
     bool uncounted;   /* may be jumped over unseen (END_FOR), or has no INSTRUCTION event */
+    bool ends_block;  /* what runs behind it need not be the next instruction */
+    bool loses_count; /* how often it goes on, to wherever, cannot be told from its own count */
+    bool may_stop;    /* FOR_ITER, SEND: a StopIteration ends here, and all goes on */
+    uint8_t probe;    /* enum instr_probe */
 };
 
 /* One row of the exception table, in instruction indices: [start, end) is guarded. */

@@ -2,6 +2,7 @@
 #include "python/code_facts.h"
 
 #include "lines/statements.h"
+#include "python/probe_places.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -152,6 +153,8 @@ int code_facts_prepare(void)
     entries = PyObject_GetAttrString(module, "_inline_cache_entries");
     if (names != NULL && jumps != NULL && entries != NULL)
         result = read_opcodes(names, jumps, entries);
+    if (result == 0)
+        result = probe_places_prepare(module);
     Py_XDECREF(names);
     Py_XDECREF(jumps);
     Py_XDECREF(entries);
@@ -343,6 +346,7 @@ static int read_code(struct reading *reading, PyCodeObject *code, struct instr_l
     if (reading_alloc(reading, code) < 0 || read_lines(reading, code) < 0)
         return -1;
     read_instrs(reading);
+    probe_places_mark(reading->instrs, reading->n_instrs, reading->bytes);
     if (read_guards(reading, code) < 0)
         return -1;
     *list = (struct instr_list){
@@ -357,6 +361,30 @@ static int read_code(struct reading *reading, PyCodeObject *code, struct instr_l
         return -1;
     }
     return 0;
+}
+
+int code_facts_read(struct code_reading *read, PyCodeObject *code)
+{
+    struct reading *reading = PyMem_RawCalloc(1, sizeof *reading);
+    if (reading == NULL) {
+        PyErr_NoMemory();
+        return -1;
+    }
+    read->owned = reading;
+    read->rules = &reading->rules;
+    if (read_code(reading, code, &read->list) == 0)
+        return 0;
+    code_facts_release(read);
+    return -1;
+}
+
+void code_facts_release(struct code_reading *read)
+{
+    if (read->owned != NULL) {
+        reading_free(read->owned);
+        PyMem_RawFree(read->owned);
+        read->owned = NULL;
+    }
 }
 
 struct lines_code *code_facts_register(PyCodeObject *code, uint32_t source)

@@ -10,6 +10,7 @@
 #include "python/compat.h"
 
 #include "lines/registry.h"
+#include "lines/statements.h"
 
 /* Reads the opcode tables. -1 with an exception set. */
 NODISCARD int code_facts_prepare(void);
@@ -27,5 +28,16 @@ NODISCARD struct lines_code *code_facts_register(PyCodeObject *code, uint32_t so
  * exception set.
  */
 NODISCARD PyObject *code_facts_hit_rules(PyCodeObject *code);
+
+/* A code object in the words of statements.h. */
+struct code_reading {
+    struct instr_list list;
+    const struct hit_rules *rules;
+    void *owned; /* what both point into; NULL = nothing to release */
+};
+
+/* Reads a code object; it need not be registered. -1 with an exception set. */
+NODISCARD int code_facts_read(struct code_reading *read, PyCodeObject *code);
+void code_facts_release(struct code_reading *read);
 
 #endif

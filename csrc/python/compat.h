@@ -40,6 +40,12 @@ static inline int32_t compat_line_number(PyObject *number)
     return (int32_t)((PyLongObject *)number)->long_value.ob_digit[0];
 }
 
+/* The same for the offset of an instruction. */
+static inline uint32_t compat_offset(PyObject *number)
+{
+    return ((PyLongObject *)number)->long_value.ob_digit[0];
+}
+
 /* Ints up to this one exist from the start; an event makes an object for a larger one. */
 #if PY_VERSION_HEX >= 0x030f0000
 #define COMPAT_LARGEST_SMALL_INT 1024

@@ -6,6 +6,7 @@
 #include "lines/account.h"
 #include "lines/ending.h"
 #include "python/code_facts.h"
+#include "python/exactness.h"
 #include "python/exits.h"
 #include "python/monitor.h"
 
@@ -186,6 +187,7 @@ static PyMethodDef methods[] = {
     {"is_registered", lines_is_registered, METH_O, is_registered_doc},
     {"add_source", lines_add_source, METH_VARARGS, add_source_doc},
     {"add_meta", lines_add_meta, METH_VARARGS, add_meta_doc},
+    {"count_instructions", exactness_count, METH_VARARGS, exactness_doc},
     {"finish", lines_finish, METH_NOARGS, finish_doc},
     {NULL, NULL, 0, NULL},
 };
