@@ -10,7 +10,6 @@
 
 #define FRAMES_AT_ONCE 256
 #define EDGE_SLOTS_AT_FIRST 256u
-#define CACHE_LINE_BYTES 64
 /* How far down the stack the frame of an unexpected event is looked for. */
 #define RESYNC_DEPTH 1000
 
@@ -29,7 +28,7 @@ static void thread_ended(void *value)
     struct lines_thread *thread = value;
     uint64_t now = clock_virtual(thread->debt, ticks_now());
     while (thread->top != &thread->bottom)
-        account_pop(thread, now, true);
+        account_pop(thread, now);
     lines_self = NULL;
     pthread_mutex_lock(&lock);
     thread->next_idle = idle;
@@ -104,10 +103,14 @@ static int reserve_table_slot(struct lines_thread *thread, uint32_t id)
     return 0;
 }
 
+static void *align_to_cache_line(void *at)
+{
+    return (void *)(((uintptr_t)at + CACHE_LINE_BYTES - 1) & ~(uintptr_t)(CACHE_LINE_BYTES - 1));
+}
+
 static struct code_table *table_new(struct lines_thread *thread, const struct lines_code *code)
 {
     struct code_table *table;
-    uintptr_t cells;
     if (reserve_table_slot(thread, code->id) < 0)
         return NULL;
     table = arena_alloc(&thread->arena,
@@ -115,8 +118,7 @@ static struct code_table *table_new(struct lines_thread *thread, const struct li
     if (table == NULL)
         return NULL;
     table->code = code;
-    cells = ((uintptr_t)(table + 1) + CACHE_LINE_BYTES - 1) & ~(uintptr_t)(CACHE_LINE_BYTES - 1);
-    table->cells = (struct line_cell *)cells;
+    table->cells = align_to_cache_line(table + 1);
     for (uint32_t i = 0; i < code->n_lines; i++)
         table->cells[i].ambiguous = code->ambiguous[i];
     __atomic_store_n(&thread->tables[code->id], table, __ATOMIC_RELEASE);
@@ -146,9 +148,11 @@ static struct code_table *find_table(struct lines_thread *thread, const void *ke
 /* Adds frames above the top, which is the last there is. */
 static NOINLINE struct lines_frame *frames_more(struct lines_thread *thread)
 {
-    struct lines_frame *frames = arena_alloc(&thread->arena, FRAMES_AT_ONCE * sizeof *frames);
+    struct lines_frame *frames =
+        arena_alloc(&thread->arena, FRAMES_AT_ONCE * sizeof *frames + CACHE_LINE_BYTES);
     if (frames == NULL)
         return NULL;
+    frames = align_to_cache_line(frames);
     for (int i = 0; i < FRAMES_AT_ONCE; i++) {
         frames[i].below = i == 0 ? thread->top : &frames[i - 1];
         frames[i].above = i == FRAMES_AT_ONCE - 1 ? NULL : &frames[i + 1];
@@ -240,6 +244,70 @@ struct lines_frame *account_prepare(struct lines_thread *thread, const void *key
     return frame;
 }
 
+struct lines_frame *account_push(struct lines_thread *thread, const void *key)
+{
+    struct lines_frame *frame = thread->top->above;
+    if ((frame == NULL || frame->key != key || frame->edge->caller != thread->top->line) &&
+        (frame = account_prepare(thread, key)) == NULL)
+        return NULL;
+    account_push_prepared(thread, frame);
+    return frame;
+}
+
+/* ---- what is not plain -------------------------------------------------------------------- */
+
+void account_pop(struct lines_thread *thread, uint64_t now)
+{
+    struct lines_frame *top = thread->top;
+    if (top->start != 0) {
+        account_end_hit(top->line, (int64_t)(now - top->line_start));
+        account_pop_started(thread, now);
+        return;
+    }
+    top->line->exclusive += (int64_t)(now - thread->last);
+    thread->last = now;
+    thread->top = top->below;
+    top->below->line->covered--;
+    top->below->callees += top->callees;
+    top->table->active--;
+    top->edge->active--;
+}
+
+void account_start(struct lines_thread *thread, const void *key)
+{
+    struct lines_frame *frame = account_push(thread, key);
+    if (frame != NULL)
+        frame->edge->calls++;
+}
+
+struct line_cell *account_line(struct lines_thread *thread, int32_t line, uint64_t now)
+{
+    struct lines_frame *top = thread->top;
+    struct line_cell *before = top->line;
+    uint32_t index = (uint32_t)(line - top->first_line);
+    struct line_cell *cell;
+    if (index >= top->n_lines)
+        return NULL;
+    cell = top->cells + index;
+    before->exclusive += (int64_t)(now - thread->last);
+    thread->last = now;
+    if (top->start != 0) {
+        int64_t hit = (int64_t)(now - top->line_start);
+        if (before->covered == 0)
+            before->inclusive += hit;
+        account_end_hit(before, hit);
+    } else {
+        top->start = now;
+        top->debt = thread->debt;
+        top->below->callees += top->callees; /* called before it had a line of its own */
+        top->callees = 0;
+    }
+    top->line = cell;
+    top->line_start = now;
+    cell->deliveries++;
+    return cell->ambiguous ? cell : NULL;
+}
+
 /* ---- suspended frames --------------------------------------------------------------------- */
 
 /* Charges a line for how long a frame was suspended on it. */
@@ -261,15 +329,17 @@ void account_yield(struct lines_thread *thread, const void *key, const void *fra
         .frame = frame, .key = key, .thread = thread, .since = now, .since_raw = raw};
     const struct lines_frame *top = thread->top;
     if (unlikely(top->key != key)) {
-        account_leave_below(thread, key, now);
+        account_leave(thread, key, now);
         return;
     }
-    if (top->start != 0) {
+    top->table->yields++;
+    if (likely(top->start != 0)) {
         suspended.line = top->first_line + (int32_t)(top->line - top->cells);
         suspended.spent = (int64_t)(now - top->line_start);
+        account_pop_started(thread, now);
+    } else {
+        account_pop(thread, now);
     }
-    top->table->yields++;
-    account_pop(thread, now, false);
     suspended_put(&suspended);
 }
 
@@ -277,7 +347,7 @@ void account_yield(struct lines_thread *thread, const void *key, const void *fra
 static void continue_hit(struct lines_frame *frame, const struct suspension *suspended)
 {
     frame->line_start -= (uint64_t)suspended->spent;
-    if (frame->line->active == 1) /* then the whole of it is going to be added once more */
+    if (frame->line->covered == 0) /* then the whole of it is going to be added once more */
         frame->line->inclusive -= suspended->spent;
 }
 
@@ -300,9 +370,7 @@ void account_resume(struct lines_thread *thread, const void *key, const void *fr
     line = unit < code->n_units ? code->line_of_unit[unit] : 0;
     if (line <= 0)
         return;
-    line_below->active--;
     frame->line = &frame->cells[line - code->first_line];
-    frame->line->active++;
     frame->line_start = now;
     frame->start = now;
     frame->debt = thread->debt;
@@ -346,14 +414,14 @@ static struct lines_frame *find_below(const struct lines_thread *thread, const v
     return NULL;
 }
 
-void account_leave_below(struct lines_thread *thread, const void *key, uint64_t now)
+void account_leave(struct lines_thread *thread, const void *key, uint64_t now)
 {
     struct lines_frame *frame = find_below(thread, key);
     if (frame == NULL)
         return;
     while (thread->top != frame)
-        account_pop(thread, now, true);
-    account_pop(thread, now, true);
+        account_pop(thread, now);
+    account_pop(thread, now);
 }
 
 int account_resynchronise(struct lines_thread *thread, const void *key, uint64_t now)
@@ -362,17 +430,21 @@ int account_resynchronise(struct lines_thread *thread, const void *key, uint64_t
     if (frame == NULL)
         return account_push(thread, key) == NULL ? -1 : 0;
     while (thread->top != frame)
-        account_pop(thread, now, true);
+        account_pop(thread, now);
     return 0;
 }
 
 /* ---- lines with events that do not count -------------------------------------------------- */
 
-void account_keep_pending(struct line_cell *cell, uint64_t ticks)
+void account_end_hit(struct line_cell *cell, int64_t ticks)
 {
+    if (!cell->ambiguous) {
+        account_add_hit(cell, ticks);
+        return;
+    }
     if (cell->pending != 0)
-        account_add_hit(cell, cell->pending - 1);
-    cell->pending = ticks + 1;
+        account_add_hit(cell, (int64_t)(cell->pending - 1));
+    cell->pending = ticks < 0 ? 1 : (uint64_t)ticks + 1;
 }
 
 void account_came_back(struct lines_thread *thread, struct line_cell *cell, uint32_t unit)
@@ -382,13 +454,13 @@ void account_came_back(struct lines_thread *thread, struct line_cell *cell, uint
     uint64_t pending = cell->pending == 0 ? 0 : cell->pending - 1;
     bool is_hit = unit >= code->n_units || !(code->skip[unit >> 3] >> (unit & 7) & 1);
     if (cell->pending != 0 && is_hit)
-        account_add_hit(cell, pending); /* the one before is over */
+        account_add_hit(cell, (int64_t)pending); /* the one before is over */
     cell->pending = 0;
     if (is_hit)
         return;
     cell->returns++;
     top->line_start -= pending;
-    if (cell->active == 1)
+    if (cell->covered == 0)
         cell->inclusive -= (int64_t)pending;
 }
 

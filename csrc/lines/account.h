@@ -27,7 +27,8 @@
 
 #include <stdbool.h>
 
-#define LINE_BUCKETS 39 /* of a histogram: up to 2^38 ns, more than four minutes */
+#define CACHE_LINE_BYTES 64
+#define LINE_BUCKETS 38 /* of a histogram: up to 2^37 ns, more than two minutes */
 
 /* The first 64 bytes are what an event touches. */
 struct line_cell {
@@ -36,8 +37,8 @@ struct line_cell {
     int64_t inclusive;
     uint64_t longest;           /* hit, in ticks */
     uint64_t shortest_inverted; /* ~ of the shortest one; 0 when there was none */
-    uint32_t active;            /* frames of this thread that are on this line */
-    uint32_t ambiguous;         /* ask account_came_back about every event here */
+    uint64_t covered;           /* frames of this thread that are on this line, below the top */
+    uint64_t ambiguous;         /* ask account_came_back about every event here */
     int64_t await;
     uint64_t returns; /* events that only came back to a line in progress, less credits */
     uint64_t pending; /* of an ambiguous line: ticks + 1 of a hit that may go on; 0 = none */
@@ -69,9 +70,10 @@ struct call_edge {
 
 /*
  * Frames are linked once, when they are allocated, and keep what they held when they are popped:
- * the next push at the same depth is mostly of the same code, from the same line.
+ * the next push at the same depth is mostly of the same code, from the same line. What a LINE event
+ * needs is in one cache line.
  */
-struct lines_frame {
+struct __attribute__((aligned(CACHE_LINE_BYTES))) lines_frame {
     const void *key;        /* of the code; NULL in the frame below the first */
     struct line_cell *line; /* before its first line: the line of the frame below */
     uint64_t line_start;    /* of the hit */
@@ -123,107 +125,103 @@ NODISCARD struct lines_thread *account_thread(void);
  */
 NODISCARD struct lines_frame *account_prepare(struct lines_thread *thread, const void *key);
 
-static inline struct lines_frame *account_push(struct lines_thread *thread, const void *key)
+/* Pushes the frame above the top, which fits. */
+static inline void account_push_prepared(struct lines_thread *thread, struct lines_frame *frame)
 {
     struct line_cell *line = thread->top->line;
-    struct lines_frame *frame = thread->top->above;
-    if (unlikely(frame == NULL || frame->key != key || frame->edge->caller != line) &&
-        (frame = account_prepare(thread, key)) == NULL)
-        return NULL; /* its events are going to find nothing, and be left out */
     frame->line = line;
-    line->active++;
+    line->covered++;
     frame->start = 0;
     frame->callees = 0;
     frame->table->active++;
     frame->edge->active++;
     thread->top = frame;
-    return frame;
 }
 
-/* An ambiguous line is left: whether its hit is over is known when the next event comes there. */
-void account_keep_pending(struct line_cell *cell, uint64_t ticks);
+/* Returns NULL like account_prepare; then the events of the frame are going to be left out. */
+struct lines_frame *account_push(struct lines_thread *thread, const void *key);
 
 /* The bucket of a duration: bucket k is for [2^k, 2^(k+1)) ns. */
 static inline unsigned account_bucket(uint64_t ticks)
 {
-    uint64_t ns = unlikely(ticks >> 40) ? UINT64_MAX : ticks * probe_ns_scale;
+    uint64_t ns = ticks * probe_ns_scale; /* fits for half a day and more */
     unsigned bucket = (unsigned)__builtin_clzll(1ull << NS_SCALE_SHIFT) -
                       (unsigned)__builtin_clzll(ns | 1ull << NS_SCALE_SHIFT);
     return bucket < LINE_BUCKETS ? bucket : LINE_BUCKETS - 1;
 }
 
-static inline void account_add_hit(struct line_cell *cell, uint64_t ticks)
-{
-    if (unlikely(ticks > cell->longest))
-        cell->longest = ticks;
-    if (unlikely(~ticks > cell->shortest_inverted))
-        cell->shortest_inverted = ~ticks;
-    cell->histogram[account_bucket(ticks)]++;
-}
-
-/* A line is left after so many ticks, which the correction may have made negative. */
-static inline void account_end_hit(struct line_cell *cell, int64_t ticks)
+/* A hit took so many ticks, which the correction may have made negative. */
+static inline void account_add_hit(struct line_cell *cell, int64_t ticks)
 {
     uint64_t taken = ticks < 0 ? 0 : (uint64_t)ticks;
-    if (unlikely(cell->ambiguous))
-        account_keep_pending(cell, taken);
-    else
-        account_add_hit(cell, taken);
+    if (unlikely(taken > cell->longest))
+        cell->longest = taken;
+    if (unlikely(~taken > cell->shortest_inverted))
+        cell->shortest_inverted = ~taken;
+    cell->histogram[account_bucket(taken)]++;
 }
 
-/* Takes the top frame off the stack; `ends` if its line's hit ends with it. */
-static inline void account_pop(struct lines_thread *thread, uint64_t now, bool ends)
+/* A line is left: if it is an ambiguous one, its hit may go on. */
+void account_end_hit(struct line_cell *cell, int64_t ticks);
+
+/* Takes the top frame, which has a line, off the stack. The hit of the line is the caller's. */
+static inline void account_pop_started(struct lines_thread *thread, uint64_t now)
 {
-    struct lines_frame *top = thread->top;
+    struct lines_frame *top = thread->top, *below = top->below;
     struct line_cell *line = top->line;
     struct code_table *table = top->table;
     struct call_edge *edge = top->edge;
+    int64_t inside = (int64_t)(now - top->start);
     line->exclusive += (int64_t)(now - thread->last);
     thread->last = now;
-    thread->top = top->below;
-    if (likely(top->start != 0)) {
-        int64_t hit = (int64_t)(now - top->line_start), inside = (int64_t)(now - top->start);
-        if (likely(--line->active == 0))
-            line->inclusive += hit;
-        if (ends)
-            account_end_hit(line, hit);
-        if (likely(--table->active == 0)) {
-            table->inclusive += inside;
-            table->debt += thread->debt - top->debt;
-        }
-        if (likely(--edge->active == 0))
-            edge->inclusive += inside;
-        edge->exclusive += inside - top->callees;
-        top->below->callees += inside;
-    } else {
-        line->active--;
-        table->active--;
-        edge->active--;
-        top->below->callees += top->callees;
+    thread->top = below;
+    if (likely(line->covered == 0))
+        line->inclusive += (int64_t)(now - top->line_start);
+    below->line->covered--;
+    if (likely(--table->active == 0)) {
+        table->inclusive += inside;
+        table->debt += thread->debt - top->debt;
     }
+    if (likely(--edge->active == 0))
+        edge->inclusive += inside;
+    edge->exclusive += inside - top->callees;
+    below->callees += inside;
 }
+
+/* Takes the top frame off the stack, whatever its state; its hit is over. */
+void account_pop(struct lines_thread *thread, uint64_t now);
 
 /*
  * A frame begins (PY_START): a call. Its first line follows at once, so no time is needed: until
  * then the line of the caller is running.
  */
-static inline void account_start(struct lines_thread *thread, const void *key)
+void account_start(struct lines_thread *thread, const void *key);
+
+/* The same when the line called the same code before; otherwise does nothing and returns false. */
+static inline bool account_start_plain(struct lines_thread *thread, const void *key)
 {
-    struct lines_frame *frame = account_push(thread, key);
-    if (likely(frame != NULL))
-        frame->edge->calls++;
+    struct lines_frame *frame = thread->top->above;
+    if (unlikely(frame == NULL || frame->key != key || frame->edge->caller != thread->top->line))
+        return false;
+    account_push_prepared(thread, frame);
+    frame->edge->calls++;
+    return true;
 }
 
-/* A frame is left that is not the top: whatever is above it is left too. */
-void account_leave_below(struct lines_thread *thread, const void *key, uint64_t now);
+/*
+ * A frame is left for good (PY_RETURN, PY_UNWIND). Frames above it on the stack are left too.
+ */
+void account_leave(struct lines_thread *thread, const void *key, uint64_t now);
 
-/* A frame is left for good (PY_RETURN, PY_UNWIND). */
-static inline void account_leave(struct lines_thread *thread, const void *key, uint64_t now)
+/* The same in the plain case; otherwise does nothing and returns false. */
+static inline bool account_leave_plain(struct lines_thread *thread, const void *key, uint64_t now)
 {
-    if (likely(thread->top->key == key))
-        account_pop(thread, now, true);
-    else
-        account_leave_below(thread, key, now);
+    struct lines_frame *top = thread->top;
+    if (unlikely(top->key != key || top->start == 0 || top->line->ambiguous != 0))
+        return false;
+    account_add_hit(top->line, (int64_t)(now - top->line_start));
+    account_pop_started(thread, now);
+    return true;
 }
 
 /*
@@ -254,35 +252,35 @@ NODISCARD int account_resynchronise(struct lines_thread *thread, const void *key
  * A LINE event for the code on top. Returns the line's cell when the caller has to decide by the
  * instruction whether the event counts (then account_came_back), else NULL.
  */
-static inline struct line_cell *account_line(struct lines_thread *thread, int32_t line,
-                                             uint64_t now)
+struct line_cell *account_line(struct lines_thread *thread, int32_t line, uint64_t now);
+
+/* The same in the plain case; otherwise does nothing and returns false. */
+static inline bool account_line_plain(struct lines_thread *thread, int32_t line, uint64_t now)
 {
     struct lines_frame *top = thread->top;
     struct line_cell *before = top->line;
     uint32_t index = (uint32_t)(line - top->first_line);
-    struct line_cell *cell;
-    if (unlikely(index >= top->n_lines))
-        return NULL;
-    cell = top->cells + index;
-    before->exclusive += (int64_t)(now - thread->last);
-    thread->last = now;
-    before->active--;
+    struct line_cell *cell = top->cells + index;
+    if (unlikely(index >= top->n_lines || cell->ambiguous))
+        return false;
     if (likely(top->start != 0)) {
         int64_t hit = (int64_t)(now - top->line_start);
-        if (likely(before->active == 0))
-            before->inclusive += hit;
-        account_end_hit(before, hit);
+        if (unlikely(before->covered != 0 || before->ambiguous))
+            return false;
+        before->inclusive += hit;
+        account_add_hit(before, hit);
     } else {
+        if (unlikely(top->callees != 0))
+            return false;
         top->start = now;
         top->debt = thread->debt;
-        top->below->callees += top->callees; /* called before it had a line of its own */
-        top->callees = 0;
     }
+    before->exclusive += (int64_t)(now - thread->last);
+    thread->last = now;
     top->line = cell;
     top->line_start = now;
-    cell->active++;
     cell->deliveries++;
-    return unlikely(cell->ambiguous) ? cell : NULL;
+    return true;
 }
 
 /* Decides about the event at this code unit, which account_line asked about. */

@@ -70,7 +70,7 @@ static void add_cell(struct line_total *line, const struct line_cell *cell)
         line->histogram[i] += cell->histogram[i];
     add_extremes(line, cell);
     if (cell->pending != 0) { /* nothing came back to it */
-        account_add_hit(&last, cell->pending - 1);
+        account_add_hit(&last, (int64_t)(cell->pending - 1));
         line->histogram[account_bucket(cell->pending - 1)]++;
         add_extremes(line, &last);
     }

@@ -25,44 +25,44 @@ static inline enum probe_kind line_probe(int32_t line)
     return line > COMPAT_LARGEST_SMALL_INT ? PROBE_LINE_LARGE : PROBE_LINE_SMALL;
 }
 
-/*
- * A LINE event is what there is most of. Everything but the plain case is a tail call, so that the
- * callback saves no register.
- */
-static NOINLINE PyObject *line_ambiguous(struct lines_thread *thread, struct line_cell *cell)
+/* Recursion, a line with events of two kinds, a line that the code does not have. */
+static NOINLINE PyObject *line_not_plain(struct lines_thread *thread, int32_t line, uint64_t now)
 {
-    uint32_t unit = (uint32_t)compat_running_unit();
-    account_came_back(thread, cell, unit);
-    account_give_credits(thread, unit);
+    struct line_cell *cell = account_line(thread, line, now);
+    if (cell != NULL) {
+        uint32_t unit = (uint32_t)compat_running_unit();
+        account_came_back(thread, cell, unit);
+        account_give_credits(thread, unit);
+    }
     Py_RETURN_NONE;
 }
 
 static NOINLINE PyObject *line_unexpected(PyObject *code, int32_t line, uint64_t raw)
 {
     struct lines_thread *thread = account_thread();
-    struct line_cell *cell;
     uint64_t now;
     if (thread == NULL)
         Py_RETURN_NONE;
     now = clock_event(&thread->debt, line_probe(line), raw);
     if (account_resynchronise(thread, code, now) < 0)
         Py_RETURN_NONE;
-    cell = account_line(thread, line, now);
-    if (cell != NULL)
-        return line_ambiguous(thread, cell);
-    Py_RETURN_NONE;
+    return line_not_plain(thread, line, now);
 }
 
+/*
+ * A LINE event is what there is most of. Everything but the plain case is a tail call, so that the
+ * callback saves no register.
+ */
 static inline PyObject *line_at(PyObject *const *args, uint64_t raw)
 {
     struct lines_thread *thread = lines_self;
     int32_t line = compat_line_number(args[1]);
-    struct line_cell *cell;
+    uint64_t now;
     if (unlikely(thread == NULL || thread->top->key != args[0]))
         return line_unexpected(args[0], line, raw);
-    cell = account_line(thread, line, clock_event(&thread->debt, line_probe(line), raw));
-    if (unlikely(cell != NULL))
-        return line_ambiguous(thread, cell);
+    now = clock_event(&thread->debt, line_probe(line), raw);
+    if (unlikely(!account_line_plain(thread, line, now)))
+        return line_not_plain(thread, line, now);
     Py_RETURN_NONE;
 }
 
@@ -79,14 +79,23 @@ static PyObject *on_line_slow_clock(PyObject *self, PyObject *const *args, size_
     return line_at(args, ticks_now_slow());
 }
 
+static NOINLINE PyObject *start_not_plain(PyObject *code)
+{
+    struct lines_thread *thread = account_thread();
+    if (thread != NULL) {
+        clock_charge(&thread->debt, PROBE_START);
+        account_start(thread, code);
+    }
+    Py_RETURN_NONE;
+}
+
 static PyObject *on_start(PyObject *self, PyObject *const *args, size_t nargsf, PyObject *kwnames)
 {
-    struct lines_thread *thread = lines_self != NULL ? lines_self : account_thread();
+    struct lines_thread *thread = lines_self;
     (void)self, (void)nargsf, (void)kwnames;
-    if (likely(thread != NULL)) {
-        clock_charge(&thread->debt, PROBE_START);
-        account_start(thread, args[0]);
-    }
+    if (unlikely(thread == NULL || !account_start_plain(thread, args[0])))
+        return start_not_plain(args[0]);
+    clock_charge(&thread->debt, PROBE_START);
     Py_RETURN_NONE;
 }
 
@@ -127,22 +136,44 @@ static PyObject *on_yield(PyObject *self, PyObject *const *args, size_t nargsf, 
     Py_RETURN_NONE;
 }
 
+static NOINLINE PyObject *leave_not_plain(struct lines_thread *thread, PyObject *code, uint64_t now)
+{
+    account_leave(thread, code, now);
+    Py_RETURN_NONE;
+}
+
+static inline PyObject *leave_at(PyObject *const *args, uint64_t raw)
+{
+    struct lines_thread *thread = lines_self;
+    uint64_t now;
+    if (unlikely(thread == NULL))
+        Py_RETURN_NONE;
+    now = clock_event(&thread->debt, PROBE_LEAVE, raw);
+    if (unlikely(!account_leave_plain(thread, args[0], now)))
+        return leave_not_plain(thread, args[0], now);
+    Py_RETURN_NONE;
+}
+
 static PyObject *on_leave(PyObject *self, PyObject *const *args, size_t nargsf, PyObject *kwnames)
 {
-    uint64_t raw = ticks_now();
-    struct lines_thread *thread = lines_self;
     (void)self, (void)nargsf, (void)kwnames;
-    if (likely(thread != NULL))
-        account_leave(thread, args[0], clock_event(&thread->debt, PROBE_LEAVE, raw));
-    Py_RETURN_NONE;
+    return leave_at(args, ticks_read_cycles());
+}
+
+static PyObject *on_leave_slow_clock(PyObject *self, PyObject *const *args, size_t nargsf,
+                                     PyObject *kwnames)
+{
+    (void)self, (void)nargsf, (void)kwnames;
+    return leave_at(args, ticks_now_slow());
 }
 
 /* PY_UNWIND comes for every frame of the program before 3.15. */
 static PyObject *on_unwind(PyObject *self, PyObject *const *args, size_t nargsf, PyObject *kwnames)
 {
     struct lines_thread *thread = lines_self;
+    (void)self, (void)nargsf, (void)kwnames;
     if (thread != NULL && (thread->top->key == args[0] || registry_find(args[0]) != NULL))
-        return on_leave(self, args, nargsf, kwnames);
+        return leave_at(args, ticks_now());
     Py_RETURN_NONE;
 }
 
@@ -203,6 +234,8 @@ static int install_callback(PyObject *monitoring, PyObject *events, size_t which
     callback->call = subscriptions[which].call;
     if (callback->call == on_line && !ticks_are_cycles)
         callback->call = on_line_slow_clock;
+    if (callback->call == on_leave && !ticks_are_cycles)
+        callback->call = on_leave_slow_clock;
     done = PyObject_CallMethod(monitoring, "register_callback", "iOO", tool_id, number, callback);
     if (done == NULL)
         goto done;
