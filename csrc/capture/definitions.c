@@ -217,8 +217,8 @@ static uint32_t add_code(struct definitions *dict, uintptr_t code)
 static uint32_t code_id(struct definitions *dict, const struct frame_place *place)
 {
     uint32_t id;
-    /* Where the interpreter only counts deaths, any address may be the dead one's. */
-    if (dict->layout->generation != 0 && dict->epoch != place->epoch) {
+    /* Where deaths are only counted, any address may be the dead one's. */
+    if (dict->epoch != place->epoch) {
         table_release(&dict->code_at);
         dict->epoch = place->epoch;
     }

@@ -69,17 +69,55 @@ void frames_code_died(struct frame_reader *reader)
     __atomic_fetch_add(&reader->dead_codes, 1, __ATOMIC_RELEASE);
 }
 
-static uint64_t epoch_now(const struct frame_reader *reader, const void *state)
+/* Set in an epoch that is not another walk's: nothing may be remembered of such walks. */
+#define EPOCH_UNWATCHED (1ull << 63)
+
+/*
+ * What changes when code dies, or copies of bytecode, whose addresses are then used again. It also
+ * differs between interpreters: each knows of its own code only. Before 3.14 code is watched, but
+ * no more than the main interpreter's.
+ */
+static uint64_t epoch_now(struct frame_reader *reader, const void *state)
 {
-    uint64_t epoch = __atomic_load_n(&reader->dead_codes, __ATOMIC_ACQUIRE);
-    if (reader->layout.generation != 0) {
-        uintptr_t interp = read_word((uintptr_t)state + reader->layout.state_interp);
-        epoch += read_word(interp + reader->layout.generation);
+    const struct interp_layout *layout = &reader->layout;
+    uintptr_t interp = read_word((uintptr_t)state + layout->state_interp);
+    uint64_t id = read_word(interp + layout->interp_id);
+    uint64_t epoch;
+    if (layout->generation == 0) {
+        if (unlikely(id != 0))
+            return EPOCH_UNWATCHED | __atomic_add_fetch(&reader->n_unwatched, 1, __ATOMIC_RELAXED);
+        return __atomic_load_n(&reader->dead_codes, __ATOMIC_ACQUIRE);
     }
-    return epoch;
+    epoch = read_word(interp + layout->generation);
+    if (layout->tlbc_generation != 0)
+        epoch += read_u32(interp + layout->tlbc_generation);
+    return (id << 40) + epoch + 1;
+}
+
+/* The same as dictionaries take it: 0 where each death is reported. */
+static uint64_t place_epoch(const struct frame_reader *reader, uint64_t epoch)
+{
+    return reader->layout.generation == 0 && !(epoch & EPOCH_UNWATCHED) ? 0 : epoch;
 }
 
 /* ---- nodes of frames ---------------------------------------------------------------------- */
+
+/*
+ * Where the bytecode starts that the frame runs: without the GIL each thread has a copy of its own.
+ * Copies stay as long as a frame runs them, and so does their table until this thread stops.
+ */
+static uintptr_t first_unit(const struct interp_layout *layout, uintptr_t frame, uintptr_t code)
+{
+    uintptr_t table;
+    uint32_t index;
+    if (layout->frame_tlbc == 0)
+        return code + layout->code_units;
+    table = read_word(code + layout->code_tlbc);
+    index = read_u32(frame + layout->frame_tlbc);
+    if (table == 0 || index >= read_word(table))
+        return code + layout->code_units;
+    return read_word(table + sizeof(uintptr_t) * (1 + (size_t)index));
+}
 
 /*
  * Places that sys._getframe hides get no node of their own: a frame that is still being set up
@@ -91,11 +129,12 @@ static NOINLINE uint32_t intern_frame(struct frame_reader *reader, uintptr_t fra
 {
     const struct interp_layout *layout = &reader->layout;
     uintptr_t code = read_word(frame + layout->frame_code) & ~(uintptr_t)3;
-    struct frame_place place = {.code = code, .entry = key & KEY_ENTRY, .epoch = epoch};
+    struct frame_place place = {.code = code, .entry = key & KEY_ENTRY};
     uintptr_t first;
     if (code == 0)
         return parent;
-    first = code + layout->code_units;
+    place.epoch = place_epoch(reader, epoch);
+    first = first_unit(layout, frame, code);
     if (!(key & KEY_GENERATOR) &&
         ip < first + 2 * (uintptr_t)read_u32(code + layout->code_first_traceable))
         return parent;

@@ -16,7 +16,8 @@ struct frame_place {
     uintptr_t code; /* the code object, alive during the call */
     uint32_t unit;  /* running instruction, in code units */
     bool entry;     /* C code called the interpreter to run this frame */
-    uint64_t epoch; /* when it changed, code addresses seen before may mean other code */
+    uint64_t epoch; /* when it changed, code addresses seen before may mean other code, and those of
+                       the epoch 0 do until frames_code_died is told of them */
 };
 
 /* Returns the node of a place on top of `parent`; may not fail (parent is a fair answer). */
@@ -27,7 +28,8 @@ struct frame_reader {
     struct interp_layout layout;
     struct interp_binding binding;
     frames_intern_fn intern;
-    uint64_t dead_codes; /* atomic: counts code objects that died; see frames_code_died */
+    uint64_t dead_codes;  /* atomic: counts code objects that died; see frames_code_died */
+    uint64_t n_unwatched; /* atomic: walks in interpreters whose code dies unseen */
 };
 
 #define FRAME_MEMORY 1024 /* places a thread remembers; a power of two */

@@ -21,12 +21,15 @@ struct interp_layout {
     bool frame_is_indirect; /* 3.12: state_frame leads to a struct whose first word is the frame */
     uint32_t state_interp;
     /* interpreter state */
-    uint32_t generation; /* u64 that changes when a code object dies; 0 = there is none */
+    uint32_t interp_id;       /* i64, never used twice in a process; 0 is the main interpreter's */
+    uint32_t generation;      /* u64 that grows when a code object dies; 0 = there is none */
+    uint32_t tlbc_generation; /* u32 that grows when copies of bytecode die; 0 = there is none */
     /* _PyInterpreterFrame */
     uint32_t frame_code;
     uint32_t frame_previous;
     uint32_t frame_ip;
     uint32_t frame_owner; /* char */
+    uint32_t frame_tlbc;  /* i32: which of the code's copies runs; 0 = there is one copy */
     uint8_t owner_generator;
     uint8_t owner_shim; /* this and all above: pushed by C code, has no Python code */
     /* PyCodeObject */
@@ -38,9 +41,11 @@ struct interp_layout {
     uint32_t code_linetable;
     uint32_t code_first_traceable; /* int: units before it belong to the frame's set-up */
     uint32_t code_units;
+    uint32_t code_tlbc; /* pointer to the table of copies: their number, then their addresses */
     /* str and bytes */
     uint32_t text_length;
     uint32_t text_state;
+    uint8_t text_kind_bit; /* of the state: kind:3, compact:1, ascii:1 from there on */
     uint32_t text_ascii;   /* where the characters of an ASCII string start */
     uint32_t text_compact; /* the same of all others */
     uint32_t bytes_length;

@@ -1,10 +1,10 @@
 /* text.c - see text.h. The three ways in which a str keeps its characters are one loop here. */
 #include "interp/text.h"
 
-/* PyASCIIObject.state: interned:2, kind:3, compact:1, ascii:1. */
-#define STATE_KIND(state_) ((state_) >> 2 & 7)
-#define STATE_COMPACT(state_) ((state_) >> 5 & 1)
-#define STATE_ASCII(state_) ((state_) >> 6 & 1)
+/* PyASCIIObject.state, from layout.text_kind_bit on: kind:3, compact:1, ascii:1. */
+#define STATE_KIND(state_) ((state_) & 7)
+#define STATE_COMPACT(state_) ((state_) >> 3 & 1)
+#define STATE_ASCII(state_) ((state_) >> 4 & 1)
 
 struct characters {
     uintptr_t start;
@@ -15,7 +15,7 @@ struct characters {
 
 static struct characters characters_of(const struct interp_layout *layout, uintptr_t text)
 {
-    uint32_t state = read_u32(text + layout->text_state);
+    uint32_t state = read_u32(text + layout->text_state) >> layout->text_kind_bit;
     struct characters chars = {
         .n = read_word(text + layout->text_length),
         .width = STATE_KIND(state),

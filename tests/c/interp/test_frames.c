@@ -14,7 +14,7 @@ struct fake_frame {
 };
 
 struct fake_code {
-    uint64_t unused;
+    uint64_t unused; /* but for the table of copies */
     uint32_t first_traceable;
     uint32_t padding;
     uint16_t units[64];
@@ -23,13 +23,19 @@ struct fake_code {
 static struct fake_frame frames[MOST_FRAMES];
 static struct fake_code codes[8];
 static struct {
+    uint64_t id, generation;
+    uint32_t tlbc_generation;
+} interp;
+static struct {
     uintptr_t current;
-} state;
+    void *interp;
+} state = {.interp = &interp};
 
 /* What interning has seen: node n is (parents[n], places[n]). */
 static uint32_t parents[1 << 20], places[1 << 20], n_nodes;
 static struct table nodes;
 static int n_interned;
+static uint64_t last_epoch; /* that a place came with */
 
 static uint32_t intern(uint32_t parent, const struct frame_place *place)
 {
@@ -38,6 +44,7 @@ static uint32_t intern(uint32_t parent, const struct frame_place *place)
     uint64_t key = (uint64_t)parent << 32 | at;
     uint32_t node = table_get(&nodes, key);
     n_interned++;
+    last_epoch = place->epoch;
     if (node == 0) {
         node = ++n_nodes;
         parents[node] = parent;
@@ -60,6 +67,7 @@ static int not_finalizing(void)
 static struct frame_reader reader = {
     .layout =
         {
+            .state_interp = sizeof(uintptr_t),
             .frame_code = offsetof(struct fake_frame, code),
             .frame_previous = offsetof(struct fake_frame, previous),
             .frame_ip = offsetof(struct fake_frame, ip),
@@ -177,6 +185,98 @@ static void a_death_of_code_drops_what_was_remembered(void)
     frames_release(&cache);
 }
 
+/* Interns the one frame there is; returns how often that took a question. */
+static int ask(struct frame_cache *cache)
+{
+    n_interned = 0;
+    check_node(frames_current(&reader, cache));
+    return n_interned;
+}
+
+static void code_of_other_interpreters_dies_unseen(void)
+{
+    static struct frame_cache cache;
+    uint64_t first;
+    state.current = 0;
+    push(&frames[0], 3, 5, 0);
+    CHECK_EQ(ask(&cache), 1);
+    CHECK_EQ(last_epoch, 0); /* deaths are told of one by one */
+    interp.id = 1;
+    CHECK_EQ(ask(&cache), 1);
+    first = last_epoch;
+    CHECK_EQ(ask(&cache), 1); /* nothing may be remembered */
+    CHECK(first != 0 && last_epoch != 0 && last_epoch != first);
+    interp.id = 0;
+    CHECK_EQ(ask(&cache), 1);
+    CHECK_EQ(last_epoch, 0);
+    CHECK_EQ(ask(&cache), 0);
+    frames_release(&cache);
+}
+
+static void a_generation_tells_of_deaths_in_its_interpreter(void)
+{
+    static struct frame_cache cache;
+    uint64_t first, other;
+    reader.layout.generation = sizeof(uint64_t);
+    state.current = 0;
+    push(&frames[0], 3, 5, 0);
+    CHECK_EQ(ask(&cache), 1);
+    CHECK_EQ(ask(&cache), 0);
+    first = last_epoch;
+    interp.generation++;
+    CHECK_EQ(ask(&cache), 1);
+    CHECK(last_epoch != first);
+    first = last_epoch;
+    interp.id = 1; /* of the same generation by chance */
+    CHECK_EQ(ask(&cache), 1);
+    other = last_epoch;
+    CHECK(other != first);
+    CHECK_EQ(ask(&cache), 0);
+    interp.id = 0;
+    CHECK_EQ(ask(&cache), 1);
+    CHECK_EQ(last_epoch, first);
+    frames_release(&cache);
+    reader.layout.generation = 0;
+}
+
+/* Frame 0 runs a copy of its code's units, as each thread does without the GIL. */
+static void copies_of_bytecode_are_places_of_one_code(void)
+{
+    static struct frame_cache cache;
+    static uint16_t copy[64];
+    uintptr_t table[] = {2, (uintptr_t)codes[4].units, (uintptr_t)copy};
+    struct {
+        struct fake_frame frame;
+        int32_t index;
+    } copied = {.index = 1};
+    uint32_t node;
+    reader.layout.frame_tlbc = sizeof(struct fake_frame);
+    reader.layout.code_tlbc = 0;
+    reader.layout.tlbc_generation = offsetof(__typeof__(interp), tlbc_generation);
+    reader.layout.generation = sizeof(uint64_t);
+    codes[4].unused = (uintptr_t)table;
+    codes[4].first_traceable = 2;
+    state.current = 0;
+    push(&copied.frame, 4, 0, 0);
+    copied.frame.ip = (uintptr_t)(copy + 7);
+    node = frames_current(&reader, &cache);
+    CHECK_EQ(places[node] >> 1 & 0x7fff, 7);
+    copied.frame.ip = (uintptr_t)(copy + 1); /* before the first traceable one */
+    CHECK_EQ(frames_current(&reader, &cache), 0);
+    copied.frame.ip = (uintptr_t)(copy + 7);
+    CHECK_EQ(frames_current(&reader, &cache), node);
+    n_interned = 0;
+    interp.tlbc_generation++; /* the copy's address may be that of another code's */
+    CHECK_EQ(frames_current(&reader, &cache), node);
+    CHECK_EQ(n_interned, 1);
+    copied.index = 0;
+    set_ip(&copied.frame, 9);
+    CHECK_EQ(places[frames_current(&reader, &cache)] >> 1 & 0x7fff, 9);
+    frames_release(&cache);
+    reader.layout.frame_tlbc = reader.layout.tlbc_generation = reader.layout.generation = 0;
+    codes[4].first_traceable = 0;
+}
+
 static void a_thread_without_frames_has_node_0(void)
 {
     static struct frame_cache cache;
@@ -264,6 +364,9 @@ int main(void)
     a_frame_in_the_middle_that_moved_on_is_seen();
     shims_and_frames_being_set_up_have_no_node();
     a_death_of_code_drops_what_was_remembered();
+    code_of_other_interpreters_dies_unseen();
+    a_generation_tells_of_deaths_in_its_interpreter();
+    copies_of_bytecode_are_places_of_one_code();
     a_thread_without_frames_has_node_0();
     every_walk_tells_the_truth();
     a_switched_chain_is_walked_anew();
