@@ -27,6 +27,11 @@ TIMEOUT_S = 120
 type Words = Sequence[str]
 
 
+def bytearray_bytes(n: int) -> int:
+    """Return what `bytearray(n)` asks malloc for: since 3.15 its bytes are an object of their own."""
+    return n + sys.getsizeof(bytearray(1000)) - bytearray.__basicsize__ - 1000
+
+
 @dataclass(frozen=True)
 class Run:
     """How a program ended; `status` is negative for a signal."""

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from case_runs import bytearray_bytes
 from proftrace import _capture
 from proftrace.model.load import load_profile
 
@@ -101,7 +102,7 @@ def test_leaks_are_judged_after_the_exit_handlers_and_recording_goes_on(tmp_path
     profile = load_profile(str(path))
     values = profile.samples.values
     leaked = [size for size in values["leaked_bytes"] if 100_000 < size < 400_000]
-    assert sorted(leaked) == [111_112, 222_223]
+    assert sorted(leaked) == [bytearray_bytes(111_111), bytearray_bytes(222_222)]
     assert any(333_333 <= size < 400_000 for size in values["total_bytes"])
 
 
@@ -123,7 +124,7 @@ def test_every_end_leaves_a_readable_capture(tmp_path: Path, ending: str, status
     program = f"import os, sys, threading, time; b = bytearray(765_431); {ending}"
     assert run("-q", "-o", str(path), "-c", program).returncode == status
     profile = load_profile(str(path))
-    assert 765_432 in profile.samples.values["leaked_bytes"]
+    assert bytearray_bytes(765_431) in profile.samples.values["leaked_bytes"]
     assert len(profile.warnings) == (1 if status in (10, -signal.SIGKILL) else 0)
     assert not Path(f"{path}.ring").exists() or status == -signal.SIGKILL
 

@@ -32,6 +32,7 @@ def _take_boot_data() -> dict[str, object]:
 
 def _start_tracer(data: dict[str, object]) -> None:
     root: str = data["root"]  # type: ignore[assignment]
+    known = set(sys.path_importer_cache)
     try:
         from proftrace.run import bootstrap
     except ModuleNotFoundError:
@@ -43,6 +44,9 @@ def _start_tracer(data: dict[str, object]) -> None:
         finally:
             sys.path.remove(root)
     bootstrap.start(data["tool"], data["settings"])  # type: ignore[arg-type]
+    for folder in sys.path_importer_cache.keys() - known:
+        # Looked through for our modules only: the program has not asked for anything there yet.
+        del sys.path_importer_cache[folder]
 
 
 if "PROFTRACE_BOOT" in os.environ:
