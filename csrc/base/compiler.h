@@ -20,6 +20,13 @@
 #define ERRNO_TEXT(error_) strerror(error_)
 #endif
 
+/* Whether the loader hands a constructor what main gets. */
+#ifdef __GLIBC__
+#define CONSTRUCTORS_GET_ARGUMENTS 1
+#else
+#define CONSTRUCTORS_GET_ARGUMENTS 0
+#endif
+
 /* Two reads or writes that must not be merged or reordered by the compiler. */
 #define COMPILER_BARRIER() __asm__ __volatile__("" ::: "memory")
 

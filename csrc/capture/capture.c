@@ -1,6 +1,7 @@
 /* capture.c - the small questions and marks of capture.h; see state.c for starting and ending. */
 #include "capture/capture.h"
 
+#include "capture/follow.h"
 #include "capture/guard.h"
 #include "capture/recorder.h"
 
@@ -43,6 +44,14 @@ bool proftrace_capture_is_preloaded(void)
     order.next = (uintptr_t)next.dli_fbase;
     dl_iterate_phdr(see_object, &order);
     return order.is_ours_first;
+}
+
+void proftrace_capture_follow_children(const char *boot_folder, const char *boot)
+{
+    Dl_info ours;
+    if (dladdr(&capture_on, &ours) != 0)
+        follow_set(&(struct follow_settings){
+            .library = ours.dli_fname, .boot_folder = boot_folder, .boot = boot});
 }
 
 void proftrace_capture_mark(enum mark_kind kind, uint64_t value)

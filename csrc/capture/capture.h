@@ -46,6 +46,12 @@ struct capture_options {
 EXPORT NODISCARD int proftrace_capture_start(const struct capture_options *options,
                                              const char **no_stacks);
 
+/*
+ * From now on a Python that this process or one of its children starts gets `boot_folder` in front
+ * of its PYTHONPATH, `boot` as PROFTRACE_BOOT and this library. The texts stay valid.
+ */
+EXPORT void proftrace_capture_follow_children(const char *boot_folder, const char *boot);
+
 /* Writes what is recorded, ends and closes the file. Does nothing when recording is not on. */
 EXPORT void proftrace_capture_stop(void);
 

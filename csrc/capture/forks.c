@@ -2,6 +2,7 @@
 #include "capture/forks.h"
 
 #include "base/arena.h" /* pages */
+#include "capture/follow.h"
 #include "capture/guard.h"
 #include "capture/recorder.h"
 
@@ -12,6 +13,7 @@ static TLS_FAST uintptr_t guard_outside;
 
 /* A page that is zero in a forked child, whoever forked; NULL where the kernel cannot do that. */
 static uint8_t *wiped_on_fork;
+static bool child_is_counted;
 
 /*
  * From here to the handlers below the forking thread is not recorded: until it is told, the child
@@ -26,7 +28,7 @@ static void before_fork(void)
 static void after_fork_in_parent(void)
 {
     if (proftrace_capture_is_on() && capture.again == NULL)
-        __atomic_fetch_add(&capture.n_unfollowed, 1, __ATOMIC_RELAXED);
+        follow_count(0, 1);
     guard_restore(guard_outside);
 }
 
@@ -47,13 +49,13 @@ static void forget_parent(void)
     capture.packer = NULL;
     capture.pid = 0;
     capture.session++; /* blocks of threads that have not heard of it are not this one's */
-    capture.n_unfollowed = 0;
     capture.exec_ended = false;
 }
 
 static void after_fork_in_child(void)
 {
     const bool follow = proftrace_capture_is_on() && capture.again != NULL;
+    child_is_counted = child_is_counted || (proftrace_capture_is_on() && !follow);
     __atomic_store_n(&capture_on, 0, __ATOMIC_RELAXED);
     if (capture.pid != 0)
         forget_parent();
@@ -75,6 +77,11 @@ void forks_own_memory(void)
 {
     if (wiped_on_fork != NULL)
         *wiped_on_fork = 1;
+}
+
+bool forks_child_is_counted(void)
+{
+    return child_is_counted;
 }
 
 bool forks_are_seen(void)

@@ -15,6 +15,9 @@ NODISCARD int forks_watch(void);
 /* This process records: its memory is not a copy of that of another one that does. */
 void forks_own_memory(void);
 
+/* Whether this is a forked child that was counted as one that is not recorded. */
+bool forks_child_is_counted(void);
+
 /* Whether a child that was made past the handlers is noticed: the kernel can wipe memory in it. */
 bool forks_are_seen(void);
 

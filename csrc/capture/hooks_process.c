@@ -1,10 +1,9 @@
 /*
- * hooks_process.c - the ways in which a process ends or becomes another one without the
- * destructors of its libraries, and what happens when ours is loaded.
- *
- * posix_spawn, system and popen need no hook: the C library's own exec in their children does not
- * come here, and the parent goes on.
+ * hooks_process.c - the ways in which a process ends without the destructors of its libraries, and
+ * what happens when ours is loaded. See hooks_exec.c for those in which it becomes another one.
  */
+#include "base/arena.h" /* pages */
+#include "capture/follow.h"
 #include "capture/guard.h"
 #include "capture/real.h"
 #include "capture/state.h"
@@ -13,111 +12,11 @@
 #include <errno.h>
 #include <pthread.h>
 #include <signal.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 extern char **environ;
-
-/* ---- exec --------------------------------------------------------------------------------- */
-
-/*
- * A file that cannot be run makes the call fail for sure: then nothing has to be ended for it.
- * Programs that search PATH themselves try many of these.
- */
-static bool can_succeed(const char *path)
-{
-    struct stat there;
-    int saved = errno;
-    bool can = stat(path, &there) == 0 && S_ISREG(there.st_mode) && access(path, X_OK) == 0;
-    errno = saved;
-    return can;
-}
-
-/* Runs the call with the log ended; it comes back only if the call fails. */
-#define AROUND_EXEC(may_succeed_, call_)                                           \
-    do {                                                                           \
-        int result_;                                                               \
-        if (!proftrace_capture_is_on() || !(may_succeed_) || !state_before_exec()) \
-            return call_;                                                          \
-        result_ = call_;                                                           \
-        state_exec_failed();                                                       \
-        return result_;                                                            \
-    } while (0)
-
-EXPORT int execve(const char *path, char *const *argv, char *const *envp)
-{
-    AROUND_EXEC(can_succeed(path), real.execve(path, argv, envp));
-}
-
-EXPORT int execv(const char *path, char *const *argv)
-{
-    AROUND_EXEC(can_succeed(path), real.execv(path, argv));
-}
-
-EXPORT int fexecve(int fd, char *const *argv, char *const *envp)
-{
-    AROUND_EXEC(true, real.fexecve(fd, argv, envp));
-}
-
-EXPORT int execvpe(const char *file, char *const *argv, char *const *envp)
-{
-    AROUND_EXEC(true, real.execvpe(file, argv, envp));
-}
-
-EXPORT int execvp(const char *file, char *const *argv)
-{
-    AROUND_EXEC(true, real.execvp(file, argv));
-}
-
-/* Turns the arguments up to NULL into an array, on the caller's stack: exec may not allocate. */
-#define COLLECT_ARGUMENTS(argv_, first_, rest_)             \
-    do {                                                    \
-        va_list count_;                                     \
-        size_t n_ = 1, i_ = 1;                              \
-        va_copy(count_, rest_);                             \
-        while (va_arg(count_, char *) != NULL)              \
-            n_++;                                           \
-        va_end(count_);                                     \
-        argv_ = __builtin_alloca((n_ + 1) * sizeof *argv_); \
-        argv_[0] = (char *)(uintptr_t)(first_);             \
-        while ((argv_[i_] = va_arg(rest_, char *)) != NULL) \
-            i_++;                                           \
-    } while (0)
-
-EXPORT int execl(const char *path, const char *first, ...)
-{
-    char **argv;
-    va_list rest;
-    va_start(rest, first);
-    COLLECT_ARGUMENTS(argv, first, rest);
-    va_end(rest);
-    return execve(path, argv, environ);
-}
-
-EXPORT int execlp(const char *file, const char *first, ...)
-{
-    char **argv;
-    va_list rest;
-    va_start(rest, first);
-    COLLECT_ARGUMENTS(argv, first, rest);
-    va_end(rest);
-    return execvp(file, argv);
-}
-
-EXPORT int execle(const char *path, const char *first, ...)
-{
-    char **argv;
-    char *const *envp;
-    va_list rest;
-    va_start(rest, first);
-    COLLECT_ARGUMENTS(argv, first, rest);
-    envp = va_arg(rest, char *const *);
-    va_end(rest);
-    return execve(path, argv, envp);
-}
 
 /* ---- exit --------------------------------------------------------------------------------- */
 
@@ -184,9 +83,6 @@ __attribute__((destructor)) static void finish_at_unload(void)
 
 /* ---- load --------------------------------------------------------------------------------- */
 
-#define PRELOAD "LD_PRELOAD="
-#define PRELOAD_BEFORE "PROFTRACE_PRELOAD_BEFORE="
-
 static char **find_variable(const char *name_and_equals)
 {
     char **at = environ;
@@ -205,23 +101,87 @@ static void remove_variable(char **at)
 }
 
 /*
- * Takes this library out of the environment again, so that neither the program nor its children
- * see it. In place: what was there before us is never longer than what is there now.
+ * Takes this library out of LD_PRELOAD again, so that neither the program nor its children see it.
+ * In place: what was there before us is never longer than what is there now.
  */
-__attribute__((constructor)) static void leave_environment(void)
+static void restore_preload(char **preload)
 {
-    Dl_info ours;
-    char **preload = find_variable(PRELOAD);
-    char **before = find_variable(PRELOAD_BEFORE);
-    if (preload == NULL || dladdr(&capture_on, &ours) == 0 ||
-        strstr(*preload, ours.dli_fname) == NULL)
-        return;
+    char **before = find_variable(PRELOAD_BEFORE_VARIABLE);
     if (before == NULL) {
         remove_variable(preload);
         return;
     }
-    const char *value = *before + strlen(PRELOAD_BEFORE);
-    if (strlen(value) <= strlen(*preload + strlen(PRELOAD)))
-        strcpy(*preload + strlen(PRELOAD), value);
+    const char *value = *before + strlen(PRELOAD_BEFORE_VARIABLE);
+    if (strlen(value) <= strlen(*preload + strlen(PRELOAD_VARIABLE)))
+        strcpy(*preload + strlen(PRELOAD_VARIABLE), value);
     remove_variable(before);
+}
+
+/*
+ * In a process that is no Python, a shell between two of them: what is meant for a Python is kept
+ * for what this process starts, and taken out of its sight.
+ */
+static void pass_on(const char *library)
+{
+    char **boot = find_variable(BOOT_VARIABLE);
+    char **path = find_variable(PATH_VARIABLE);
+    size_t n_bytes, n_folder;
+    char *value, *texts;
+    if (boot == NULL || path == NULL)
+        return;
+    value = *path + strlen(PATH_VARIABLE);
+    n_folder = strcspn(value, ":");
+    n_bytes = n_folder + 1 + strlen(*boot) + 1;
+    texts = pages_alloc(n_bytes); /* the program may write over its environment */
+    if (texts == NULL)
+        return;
+    memcpy(texts, value, n_folder);
+    strcpy(texts + n_folder + 1, *boot + strlen(BOOT_VARIABLE));
+    /* What is not meant for children is meant for the program that this one becomes. */
+    follow_set(&(struct follow_settings){
+        .library = library,
+        .boot_folder = texts,
+        .boot = texts + n_folder + 1,
+        .only_pid = strstr(texts + n_folder + 1, "'child': True") != NULL ? 0 : getpid()});
+    remove_variable(boot);
+    path = find_variable(PATH_VARIABLE);
+    if (value[n_folder] == ':')
+        memmove(value, value + n_folder + 1, strlen(value + n_folder + 1) + 1);
+    else
+        remove_variable(path);
+}
+
+/* Whether this Python is told not to read PYTHONPATH, or not to import the site module. */
+static bool ignores_boot(int argc, char **argv)
+{
+    for (int i = 1; i < argc && argv[i][0] == '-' && argv[i][1] != '\0'; i++) {
+        const char *letter = argv[i] + 1;
+        if (strcmp(argv[i], "--check-hash-based-pycs") == 0)
+            i++;
+        if (*letter == '-')
+            continue;
+        for (; *letter != '\0' && strchr("mcWX", *letter) == NULL; letter++) {
+            if (strchr("IES", *letter) != NULL)
+                return true;
+        }
+        if (*letter == 'm' || *letter == 'c')
+            return false;
+        if (*letter != '\0' && letter[1] == '\0')
+            i++; /* the option's value */
+    }
+    return false;
+}
+
+/* glibc hands a constructor what main gets; elsewhere no option is looked for. */
+__attribute__((constructor)) static void leave_environment(int argc, char **argv)
+{
+    Dl_info ours;
+    char **preload = find_variable(PRELOAD_VARIABLE);
+    if (preload == NULL || dladdr(&capture_on, &ours) == 0 ||
+        strstr(*preload, ours.dli_fname) == NULL)
+        return;
+    restore_preload(preload);
+    if (dlsym(RTLD_DEFAULT, "_PyRuntime") == NULL ||
+        (CONSTRUCTORS_GET_ARGUMENTS && ignores_boot(argc, argv)))
+        pass_on(ours.dli_fname);
 }

@@ -9,40 +9,51 @@
 
 #include "base/compiler.h"
 
+#include <spawn.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <sys/types.h>
 
 /* X(type, name, parameters): everything that hooks call. */
-#define REAL_FUNCTIONS(X)                                                                      \
-    X(void *, malloc, (size_t n_bytes))                                                        \
-    X(void *, calloc, (size_t n, size_t n_bytes))                                              \
-    X(void *, realloc, (void *block, size_t n_bytes))                                          \
-    X(void *, reallocarray, (void *block, size_t n, size_t n_bytes))                           \
-    X(void, free, (void *block))                                                               \
-    X(int, posix_memalign, (void **block, size_t alignment, size_t n_bytes))                   \
-    X(void *, aligned_alloc, (size_t alignment, size_t n_bytes))                               \
-    X(void *, memalign, (size_t alignment, size_t n_bytes))                                    \
-    X(void *, valloc, (size_t n_bytes))                                                        \
-    X(void *, pvalloc, (size_t n_bytes))                                                       \
-    X(void *, mmap, (void *at, size_t n_bytes, int prot, int flags, int fd, off_t offset))     \
-    X(void *, mmap64, (void *at, size_t n_bytes, int prot, int flags, int fd, off64_t offset)) \
-    X(int, munmap, (void *at, size_t n_bytes))                                                 \
-    X(void *, mremap, (void *at, size_t old_bytes, size_t n_bytes, int flags, ...))            \
-    X(int, execve, (const char *path, char *const *argv, char *const *envp))                   \
-    X(int, execv, (const char *path, char *const *argv))                                       \
-    X(int, execvp, (const char *file, char *const *argv))                                      \
-    X(int, execvpe, (const char *file, char *const *argv, char *const *envp))                  \
-    X(int, fexecve, (int fd, char *const *argv, char *const *envp))                            \
-    X(int, kill, (pid_t pid, int signal_number))                                               \
-    X(void, abort, (void))                                                                     \
-    X(void, longjmp, (struct __jmp_buf_tag * target, int value))                               \
-    X(void, _longjmp, (struct __jmp_buf_tag * target, int value))                              \
-    X(void, siglongjmp, (struct __jmp_buf_tag * target, int value))                            \
-    X(void, __longjmp_chk, (struct __jmp_buf_tag * target, int value))                         \
-    X(void, _exit, (int status))                                                               \
-    X(void, _Exit, (int status))                                                               \
+#define REAL_FUNCTIONS(X)                                                                         \
+    X(void *, malloc, (size_t n_bytes))                                                           \
+    X(void *, calloc, (size_t n, size_t n_bytes))                                                 \
+    X(void *, realloc, (void *block, size_t n_bytes))                                             \
+    X(void *, reallocarray, (void *block, size_t n, size_t n_bytes))                              \
+    X(void, free, (void *block))                                                                  \
+    X(int, posix_memalign, (void **block, size_t alignment, size_t n_bytes))                      \
+    X(void *, aligned_alloc, (size_t alignment, size_t n_bytes))                                  \
+    X(void *, memalign, (size_t alignment, size_t n_bytes))                                       \
+    X(void *, valloc, (size_t n_bytes))                                                           \
+    X(void *, pvalloc, (size_t n_bytes))                                                          \
+    X(void *, mmap, (void *at, size_t n_bytes, int prot, int flags, int fd, off_t offset))        \
+    X(void *, mmap64, (void *at, size_t n_bytes, int prot, int flags, int fd, off64_t offset))    \
+    X(int, munmap, (void *at, size_t n_bytes))                                                    \
+    X(void *, mremap, (void *at, size_t old_bytes, size_t n_bytes, int flags, ...))               \
+    X(int, execve, (const char *path, char *const *argv, char *const *envp))                      \
+    X(int, execv, (const char *path, char *const *argv))                                          \
+    X(int, execvp, (const char *file, char *const *argv))                                         \
+    X(int, execvpe, (const char *file, char *const *argv, char *const *envp))                     \
+    X(int, fexecve, (int fd, char *const *argv, char *const *envp))                               \
+    X(int, execveat, (int fd, const char *path, char *const *argv, char *const *envp, int flags)) \
+    X(int, posix_spawn,                                                                           \
+      (pid_t * pid, const char *file, const posix_spawn_file_actions_t *actions,                  \
+       const posix_spawnattr_t *attributes, char *const *argv, char *const *envp))                \
+    X(int, posix_spawnp,                                                                          \
+      (pid_t * pid, const char *file, const posix_spawn_file_actions_t *actions,                  \
+       const posix_spawnattr_t *attributes, char *const *argv, char *const *envp))                \
+    X(int, system, (const char *command))                                                         \
+    X(FILE *, popen, (const char *command, const char *mode))                                     \
+    X(int, kill, (pid_t pid, int signal_number))                                                  \
+    X(void, abort, (void))                                                                        \
+    X(void, longjmp, (struct __jmp_buf_tag * target, int value))                                  \
+    X(void, _longjmp, (struct __jmp_buf_tag * target, int value))                                 \
+    X(void, siglongjmp, (struct __jmp_buf_tag * target, int value))                               \
+    X(void, __longjmp_chk, (struct __jmp_buf_tag * target, int value))                            \
+    X(void, _exit, (int status))                                                                  \
+    X(void, _Exit, (int status))                                                                  \
     X(void, quick_exit, (int status))
 
 struct __jmp_buf_tag; /* what a jmp_buf is an array of */

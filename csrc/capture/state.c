@@ -3,12 +3,14 @@
 
 #include "base/arena.h" /* pages */
 #include "base/ticks.h"
+#include "capture/follow.h"
 #include "capture/forks.h"
 #include "capture/guard.h"
 #include "capture/notice.h"
 #include "capture/recorder.h"
 
 #include <errno.h>
+#include <stdio.h> /* snprintf */
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
@@ -155,7 +157,6 @@ static int open_locked(const struct capture_options *options, const char **no_st
     capture.last_seq = 0;
     capture.n_streams = 0;
     capture.n_lost = 0;
-    capture.n_unfollowed = 0;
     capture.live = NULL;
     return 0;
 }
@@ -172,6 +173,8 @@ static int start_locked(const struct capture_options *options, const char **no_s
         errno = ENOMEM;
         return -1;
     }
+    if (follow_counts_start() != 0)
+        return -1;
     forks_own_memory();
     return open_locked(options, no_stacks);
 }
@@ -192,7 +195,9 @@ int state_start_child_locked(void)
         if (settings_child_path(capture.again, attempt, path, sizeof path) == 0)
             failed = open_locked(&options, &no_stacks);
     }
-    if (failed) {
+    if (failed == 0) {
+        follow_count(1, 0);
+    } else {
         __atomic_store_n(&capture_on, 0, __ATOMIC_RELAXED);
         notice_failure("cannot write", path, errno, "; this child process is not recorded");
     }
@@ -273,6 +278,19 @@ void state_give_up_locked(void)
         close_locked(END_WRITE_FAILED);
 }
 
+static void say_what_was_written(void)
+{
+    const struct follow_counts counts = follow_counts();
+    char children[96] = "";
+    if (counts.recorded != 0)
+        strcpy(children, " (.<pid> for child processes)");
+    else if (counts.not_recorded != 0)
+        snprintf(children, sizeof children, "; %u child process%s not recorded (%s)",
+                 counts.not_recorded, counts.not_recorded == 1 ? " was" : "es were",
+                 "--follow-children");
+    notice_write("wrote", capture.writer.file.path, children);
+}
+
 static void stop_locked(void)
 {
     if (!capture_on)
@@ -287,7 +305,7 @@ static void stop_locked(void)
     }
     close_locked(END_CLEAN);
     if (!capture.quiet && !capture.writer.failed)
-        notice_write("wrote", capture.writer.file.path, "");
+        say_what_was_written();
 }
 
 /* Whether this process records and this thread may take the lock. */

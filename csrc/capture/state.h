@@ -44,7 +44,6 @@ struct capture_state {
     bool exec_ended;        /* an END block for an exec that has not happened (yet) */
     uint64_t exec_n_bytes;  /* of the log before it */
     bool child_waits;       /* a followed child that has recorded nothing yet, and has no log */
-    uint32_t n_unfollowed;  /* children that were forked, and are not recorded */
     struct settings *again; /* owned pages: what a followed child starts with; NULL = not */
 };
 

@@ -129,6 +129,26 @@ done:
     return result;
 }
 
+/* The texts are kept for good: they are needed when the process ends by exec. */
+static PyObject *follow_children(PyObject *module, PyObject *args)
+{
+    PyObject *folder, *boot, *result = NULL;
+    char *kept_folder, *kept_boot;
+    (void)module;
+    if (!PyArg_ParseTuple(args, "O&O&:follow_children", PyUnicode_FSConverter, &folder,
+                          PyUnicode_FSConverter, &boot))
+        return NULL;
+    kept_folder = strdup(PyBytes_AS_STRING(folder));
+    kept_boot = strdup(PyBytes_AS_STRING(boot));
+    Py_DECREF(folder);
+    Py_DECREF(boot);
+    if (kept_folder != NULL && kept_boot != NULL) {
+        proftrace_capture_follow_children(kept_folder, kept_boot);
+        result = Py_NewRef(Py_None);
+    }
+    return result == NULL ? PyErr_NoMemory() : result;
+}
+
 /* ---- the rest ------------------------------------------------------------------------------ */
 
 static PyObject *stop(PyObject *module, PyObject *unused)
@@ -206,6 +226,7 @@ PyDoc_STRVAR(module_doc, "The capture library: records what the process allocate
 
 static PyMethodDef methods[] = {
     {"start", (PyCFunction)(void (*)(void))start, METH_VARARGS | METH_KEYWORDS, NULL},
+    {"follow_children", follow_children, METH_VARARGS, NULL},
     {"stop", stop, METH_NOARGS, NULL},
     {"mark_end_of_script", mark_end_of_script, METH_NOARGS, NULL},
     {"is_on", is_on, METH_NOARGS, NULL},

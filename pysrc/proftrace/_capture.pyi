@@ -21,6 +21,12 @@ def start(
     or None. RuntimeError: recording is on already.
     """
 
+def follow_children(boot_folder: str, boot: str) -> None:
+    """Let every Python that is started from here on record too.
+
+    It gets `boot_folder` in front of its PYTHONPATH, `boot` as PROFTRACE_BOOT, and the library.
+    """
+
 def stop() -> None:
     """End the recording and close the file; nothing happens when there is none."""
 

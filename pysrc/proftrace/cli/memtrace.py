@@ -54,6 +54,7 @@ def run_target(words: list[str]) -> int:
     add("-q", "--quiet", action="store_true", help="say nothing about the capture")
     add("--native", action="store_true", help="native stacks too (not in this version)")
     add("--follow-fork", action="store_true", help="forked children too, each in FILE.<pid>")
+    add("--follow-children", action="store_true", help="every Python that is started, forks too")
     options, target = parser.parse_target(words)
     if options.native:
         raise UsageError("--native: native stacks are not in this version of memtrace")
@@ -69,7 +70,8 @@ def run_target(words: list[str]) -> int:
         "force": options.force,
         "quiet": options.quiet,
         "native": options.native,
-        "follow_fork": options.follow_fork,
+        "follow_fork": options.follow_fork or options.follow_children,
+        "follow_children": options.follow_children,
     }
     launch(target, "memtrace", settings, preload=capture_library())
 

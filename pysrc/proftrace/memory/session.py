@@ -15,24 +15,36 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 PACKAGE_FOLDER = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+BOOT_FOLDER = os.path.join(PACKAGE_FOLDER, "run", "boot")
+_MOST_NAMES = 1000
 
 
 def start(settings: Mapping[str, object]) -> None:
     """Record all allocations from here to the end of the process.
 
-    `settings`: "output" (absolute path), "force", "quiet", "follow_fork", "program" and
-    "argv". Afterwards nothing of this is left in the program but one exit handler, in C.
+    `settings`: "output" (absolute path), "force", "quiet", "follow_fork", "follow_children",
+    "program" and "argv"; in a followed child also "child". Afterwards nothing of this is left in
+    the program but one exit handler, in C.
     """
     if not _capture.is_preloaded():
         raise ProftraceError(
             "the capture library was not loaded: LD_PRELOAD is ignored by static and set-uid"
             " interpreters"
         )
-    output = str(settings["output"])
+    if settings["follow_children"]:
+        _capture.follow_children(BOOT_FOLDER, str(settings["child_boot"]))
     # First registered, last run: the mark comes after the program's own exit handlers.
     atexit.register(_capture.mark_end_of_script)
+    no_stacks = _start_child(settings) if settings.get("child") else _start_first(settings)
+    if no_stacks is not None:
+        print(f"memtrace: no Python stacks: {no_stacks}", file=sys.stderr)
+
+
+def _start_first(settings: Mapping[str, object]) -> str | None:
+    """Start the recording of the process that `memtrace run` became."""
+    output = str(settings["output"])
     try:
-        no_stacks = _capture.start(
+        return _capture.start(
             output,
             _describe(settings),
             force=bool(settings["force"]),
@@ -44,8 +56,57 @@ def start(settings: Mapping[str, object]) -> None:
         raise OutputError(f"{output} exists already (-f replaces it)") from error
     except OSError as error:
         raise OutputError(f"cannot write {output}: {error.strerror}") from error
-    if no_stacks is not None:
-        print(f"memtrace: no Python stacks: {no_stacks}", file=sys.stderr)
+
+
+def _start_child(settings: Mapping[str, object]) -> str | None:
+    """Start the recording of a followed child, in a file named after its process id.
+
+    A process that becomes another Python keeps its id: the next file has a number behind it.
+    """
+    stem = str(settings["output"])
+    first = f"{stem}.{os.getpid()}"
+    argv = _own_argv()
+    meta = _describe({"program": argv[0] if argv else "", "argv": argv})
+    for number in range(1, _MOST_NAMES):
+        path = first if number == 1 else f"{first}.{number}"
+        try:
+            return _capture.start(
+                path,
+                meta,
+                quiet=True,
+                own_folder=PACKAGE_FOLDER,
+                follow_forks=True,
+                stem=stem,
+            )
+        except FileExistsError:
+            continue
+        except OSError as error:
+            text = f"cannot write {path}: {error.strerror}; this child process is not recorded"
+            raise OutputError(text) from error
+    raise OutputError(f"{first} exists already, and {_MOST_NAMES} more")
+
+
+def _own_argv() -> list[str]:
+    """Return what `sys.argv` is going to be, as far as the command line tells; it is not set yet.
+
+    For -m and -c it begins with the option and its value.
+    """
+    words = sys.orig_argv[1:]
+    index = 0
+    while index < len(words) and words[index].startswith("-") and words[index] not in ("-", "--"):
+        word = words[index]
+        if word.startswith("--"):
+            index += 2 if word == "--check-hash-based-pycs" else 1
+            continue
+        for position, letter in enumerate(word[1:], 1):
+            if letter in "mc":
+                value = word[position + 1 :]
+                return ["-" + letter, *([value] if value else []), *words[index + 1 :]]
+            if letter in "WX":
+                index += 0 if word[position + 1 :] else 1
+                break
+        index += 1
+    return words[index:]
 
 
 def _describe(settings: Mapping[str, object]) -> dict[str, str]:

@@ -14,21 +14,26 @@ from proftrace.errors import ProftraceError
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
-    from typing import NoReturn
 
 
 def start(tool: str, settings: Mapping[str, object]) -> None:
     """Start the session of `tool` ("lprof" or "memtrace") with `settings`.
 
     If that fails the process ends here, with one line and before the program has run: results that
-    are silently missing would be found out too late.
+    are silently missing would be found out too late. A child of a recorded process goes on, with
+    the same line: what it does is not for us to end.
     """
+    ends = not settings.get("child", False)
     try:
         _session_of(tool)(settings)
     except ProftraceError as error:
-        _give_up(tool, str(error), error.status)
+        _report(tool, str(error))
+        if ends:
+            os._exit(error.status)
     except BaseException as error:
-        _give_up(tool, f"cannot start: {type(error).__name__}: {error}", 1)
+        _report(tool, f"cannot start: {type(error).__name__}: {error}")
+        if ends:
+            os._exit(1)
 
 
 def _session_of(tool: str) -> Callable[[Mapping[str, object]], None]:
@@ -42,11 +47,10 @@ def _session_of(tool: str) -> Callable[[Mapping[str, object]], None]:
     return memory_session.start
 
 
-def _give_up(tool: str, message: str, status: int) -> NoReturn:
-    """End the process; an exception would only become a warning of `site`."""
+def _report(tool: str, message: str) -> None:
+    """Say it in one line; an exception would only become a warning of `site`."""
     if os.environ.get("PROFTRACE_DEBUG"):
         import traceback
 
         traceback.print_exc()
     print(f"{tool}: {' '.join(message.split())}", file=sys.stderr, flush=True)
-    os._exit(status)

@@ -8,7 +8,9 @@ literal (not JSON: reading JSON would import `json` and `re` into the target):
     {"tool": "lprof" | "memtrace", "settings": {...}, "environ": {name: text | None}, "root": path}
 
 `environ` is what the target's environment has to look like again, `root` the folder to import this
-package from when the target's `sys.path` does not have it.
+package from when the target's `sys.path` does not have it. With the setting "follow_children" the
+capture library gives every Python that the target starts such a variable too: "child_boot", in
+whose settings "child" is true.
 """
 
 from __future__ import annotations
@@ -141,14 +143,21 @@ def build_environment(
         result["LD_PRELOAD"] = ":".join(filter(None, [preload, before]))
         if before is not None:
             result[PRELOAD_BEFORE_VARIABLE] = before
-    boot_data = {
+    result[BOOT_VARIABLE] = _boot_text(tool, settings, restore)
+    return result
+
+
+def _boot_text(
+    tool: str, settings: Mapping[str, Setting], environ: Mapping[str, str | None]
+) -> str:
+    """Return the value of BOOT_VARIABLE."""
+    data = {
         "tool": tool,
         "settings": dict(settings),
-        "environ": restore,
+        "environ": dict(environ),
         "root": str(PACKAGE_ROOT),
     }
-    result[BOOT_VARIABLE] = ascii(boot_data)
-    return result
+    return ascii(data)
 
 
 def launch(
@@ -166,6 +175,8 @@ def launch(
         raise ProftraceError("cannot find the Python interpreter: sys.executable is empty")
     argv = target.program_argv()
     settings = {**settings, "program": argv[0], "argv": argv}
+    if settings.get("follow_children"):
+        settings["child_boot"] = _boot_text(tool, {**settings, "child": True}, {})
     environment = build_environment(os.environ, tool, settings, options, preload)
     command = [sys.executable, *options.flags, *target.interpreter_args()]
     sys.stdout.flush()

@@ -16,6 +16,10 @@ def _take_boot_data() -> dict[str, object]:
     text = os.environ.pop("PROFTRACE_BOOT")
     # A Python literal, written by run/launch.py: eval needs no import, ast.literal_eval a dozen.
     data: dict[str, object] = eval(text, {"__builtins__": {}})
+    settings: dict[str, object] = data["settings"]  # type: ignore[assignment]
+    settings.setdefault("child_boot", text)
+    folder = os.path.dirname(os.path.abspath(__file__))
+    _remove_from_path_variable(folder)
     restore: dict[str, str | None] = data["environ"]  # type: ignore[assignment]
     for name, value in restore.items():
         if value is None:
@@ -23,11 +27,19 @@ def _take_boot_data() -> dict[str, object]:
         else:
             os.environ[name] = value
     os.environ.pop("PROFTRACE_PRELOAD_BEFORE", None)
-    folder = os.path.dirname(os.path.abspath(__file__))
     sys.path[:] = [path for path in sys.path if path != folder]
     sys.path_importer_cache.pop(folder, None)
     sys.modules.pop("sitecustomize", None)
     return data
+
+
+def _remove_from_path_variable(folder: str) -> None:
+    """Undo what a followed child finds in its PYTHONPATH; the first process restores its own."""
+    first, _, rest = os.environ.get("PYTHONPATH", "").partition(os.pathsep)
+    if first == folder and rest:
+        os.environ["PYTHONPATH"] = rest
+    elif first == folder:
+        os.environ.pop("PYTHONPATH")
 
 
 def _start_tracer(data: dict[str, object]) -> None:
