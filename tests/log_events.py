@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from tests.log_writer import ALLOCATIONS, END, EVENTS, MARK, MUNMAP, Event, crc32c
+from log_writer import ALLOCATIONS, END, EVENTS, MARK, MUNMAP, Event, crc32c
 
 PACKED = 5
 WORD = (1 << 64) - 1

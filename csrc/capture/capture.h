@@ -28,6 +28,7 @@ struct capture_options {
     bool end_on_signals;                  /* SIGTERM and the like close the log first */
     bool follow_forks;                    /* forked children record too, into <stem>.<pid> */
     const char *stem;                     /* NULL: path */
+    bool python_allocators;               /* record Python's allocators; see below */
     const struct interp_binding *binding; /* NULL: no Python stacks */
     const struct capture_meta *metas;
     size_t n_metas;
@@ -51,6 +52,33 @@ EXPORT NODISCARD int proftrace_capture_start(const struct capture_options *optio
  * of its PYTHONPATH, `boot` as PROFTRACE_BOOT and this library. The texts stay valid.
  */
 EXPORT void proftrace_capture_follow_children(const char *boot_folder, const char *boot);
+
+/*
+ * Python's allocators. The interpreter's side hands over what serves a domain and installs what it
+ * gets instead; the structs are laid out as CPython's PyMemAllocatorEx and PyObjectArenaAllocator.
+ * The domains' calls are recorded while a capture is on that was started with python_allocators,
+ * arenas in every capture.
+ */
+struct capture_allocator {
+    void *ctx;
+    void *(*malloc)(void *ctx, size_t n_bytes);
+    void *(*calloc)(void *ctx, size_t n, size_t n_bytes);
+    void *(*realloc)(void *ctx, void *block, size_t n_bytes);
+    void (*free)(void *ctx, void *block);
+};
+
+struct capture_arenas {
+    void *ctx;
+    void *(*alloc)(void *ctx, size_t n_bytes);
+    void (*free)(void *ctx, void *arena, size_t n_bytes);
+};
+
+/* Each is for one call a process (and domain): what is wrapped twice would call itself. */
+EXPORT void proftrace_capture_wrap_allocator(enum event_domain domain,
+                                             const struct capture_allocator *real,
+                                             struct capture_allocator *wrapper);
+EXPORT void proftrace_capture_wrap_arenas(const struct capture_arenas *real,
+                                          struct capture_arenas *wrapper);
 
 /* Writes what is recorded, ends and closes the file. Does nothing when recording is not on. */
 EXPORT void proftrace_capture_stop(void);

@@ -63,7 +63,7 @@ static void after_fork_in_child(void)
     if (follow) {
         capture.pid = getpid();
         forks_own_memory();
-        __atomic_store_n(&capture_on, 1, __ATOMIC_RELAXED);
+        __atomic_store_n(&capture_on, capture.on_value, __ATOMIC_RELAXED);
     }
     guard_restore(guard_outside);
 }

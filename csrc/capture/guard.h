@@ -13,22 +13,28 @@
 #include <stdint.h>
 
 extern TLS_FAST uintptr_t guard_holder;
-/* Nonzero while events are recorded; read by every hook, written at start and stop only. */
-extern int capture_on;
+/* What is recorded; read by every hook, written at start and stop only. */
+enum { CAPTURE_EVENTS = 1, CAPTURE_PYTHON = 2 /* calls of Python's allocators */ };
+extern int capture_on; /* 0, or CAPTURE_EVENTS with or without CAPTURE_PYTHON */
 
 /* Decides about a guard that is set; takes it over when its holder is gone. */
 bool guard_enter_slow(uintptr_t sp);
 
 /* True: the caller holds the guard now and must leave. False: call the real function, no more. */
-static inline bool guard_enter(void)
+static inline bool guard_enter_for(int what)
 {
     uintptr_t sp = (uintptr_t)__builtin_frame_address(0);
-    if (likely(__atomic_load_n(&capture_on, __ATOMIC_RELAXED) == 0))
+    if (likely((__atomic_load_n(&capture_on, __ATOMIC_RELAXED) & what) == 0))
         return false;
     if (unlikely(guard_holder != 0))
         return guard_enter_slow(sp);
     guard_holder = sp;
     return true;
+}
+
+static inline bool guard_enter(void)
+{
+    return guard_enter_for(CAPTURE_EVENTS);
 }
 
 static inline void guard_leave(void)

@@ -181,20 +181,19 @@ static bool prepare(struct event *event)
     return ready;
 }
 
-void recorder_slow(enum event_kind kind, const void *address, uint64_t size)
+void recorder_slow(struct event *event)
 {
-    struct event event = {.kind = (uint8_t)kind, .address = (uintptr_t)address, .size = size};
     struct capture_thread *thread = thread_self;
     int saved = errno;
     if (thread != NULL && thread->session == capture.session && thread->muted && is_muted(thread))
         goto done;
-    if (!recorder_has_room(thread_self) && !prepare(&event))
+    if (!recorder_has_room(thread_self) && !prepare(event))
         goto done;
     thread = thread_self;
-    if (event_is_allocation(event.kind))
-        event.node = frames_current(&capture.reader, &thread->frames);
-    event.seq = state_stamp();
-    recorder_append(thread, &event);
+    if (event_is_allocation(event->kind))
+        event->node = frames_current(&capture.reader, &thread->frames);
+    event->seq = state_stamp();
+    recorder_append(thread, event);
 done:
     errno = saved;
 }

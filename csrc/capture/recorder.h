@@ -11,7 +11,7 @@
 extern TLS_FAST struct capture_thread *thread_self;
 
 /* A first event, a full slot, a muted or ending thread, recording that ended. Keeps errno. */
-void recorder_slow(enum event_kind kind, const void *address, uint64_t size);
+void recorder_slow(struct event *event);
 
 /* The record first, then the commit: a killed process must not leave half an event behind. */
 static inline void recorder_append(struct capture_thread *thread, const struct event *event)
@@ -27,13 +27,17 @@ static inline bool recorder_has_room(const struct capture_thread *thread)
     return likely(thread != NULL) && likely(thread->used + RAW_EVENT_MAX_WORDS <= thread->room);
 }
 
-/* After the real call: `block` is the program's now. */
-static inline void recorder_allocated(enum event_kind kind, const void *block, uint64_t size)
+/* The same of one of Python's allocators. */
+static inline void recorder_python_allocated(enum event_kind kind, enum event_domain domain,
+                                             const void *block, uint64_t size)
 {
     struct capture_thread *thread = thread_self;
-    struct event event = {.kind = (uint8_t)kind, .address = (uintptr_t)block, .size = size};
+    struct event event = {.kind = (uint8_t)kind,
+                          .address = (uintptr_t)block,
+                          .size = size,
+                          .domain = (uint8_t)domain};
     if (unlikely(!recorder_has_room(thread))) {
-        recorder_slow(kind, block, size);
+        recorder_slow(&event);
         return;
     }
     event.node = frames_current(&capture.reader, &thread->frames);
@@ -41,13 +45,19 @@ static inline void recorder_allocated(enum event_kind kind, const void *block, u
     recorder_append(thread, &event);
 }
 
-/* FREE, MUNMAP, UNFREE and marks. Before the real call: after it the address may be another's. */
+/* After the real call: `block` is the program's now. */
+static inline void recorder_allocated(enum event_kind kind, const void *block, uint64_t size)
+{
+    recorder_python_allocated(kind, DOMAIN_NONE, block, size);
+}
+
+/* Frees, MUNMAP, UNFREE and marks. Before the real call: after it the address may be another's. */
 static inline void recorder_event(enum event_kind kind, const void *address, uint64_t size)
 {
     struct capture_thread *thread = thread_self;
     struct event event = {.kind = (uint8_t)kind, .address = (uintptr_t)address, .size = size};
     if (unlikely(!recorder_has_room(thread))) {
-        recorder_slow(kind, address, size);
+        recorder_slow(&event);
         return;
     }
     event.seq = state_stamp();

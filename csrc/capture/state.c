@@ -103,6 +103,7 @@ static struct file_header make_header(const struct capture_options *options, boo
         .pid = (uint32_t)getpid(),
         .ppid = (uint32_t)getppid(),
     };
+    header.options |= options->python_allocators ? OPTION_PYTHON_ALLOCATORS : 0;
     if (options->binding != NULL) {
         header.python_hexversion = options->binding->hexversion;
         header.options |= options->binding->free_threaded ? OPTION_FREE_THREADED : 0;
@@ -152,6 +153,7 @@ static int open_locked(const struct capture_options *options, const char **no_st
         return -1;
     capture.pid = getpid();
     capture.quiet = options->quiet;
+    capture.on_value = CAPTURE_EVENTS | (options->python_allocators ? CAPTURE_PYTHON : 0);
     capture.session++;
     capture.several_threads = 0;
     capture.last_seq = 0;
@@ -230,7 +232,7 @@ int proftrace_capture_start(const struct capture_options *options, const char **
         failed = -1;
     }
     if (failed == 0) {
-        __atomic_store_n(&capture_on, 1, __ATOMIC_SEQ_CST);
+        __atomic_store_n(&capture_on, capture.on_value, __ATOMIC_SEQ_CST);
         if (options->end_on_signals)
             signals_watch();
     }

@@ -41,6 +41,7 @@ struct capture_state {
     struct packer *packer; /* owned pages */
     char process_name[64];
     bool quiet;
+    int on_value;           /* of capture_on, while this capture records */
     bool exec_ended;        /* an END block for an exec that has not happened (yet) */
     uint64_t exec_n_bytes;  /* of the log before it */
     bool child_waits;       /* a followed child that has recorded nothing yet, and has no log */

@@ -3,7 +3,7 @@
 
 #define PAGE_BYTES 4096u /* a munmap of a larger page says so itself: its length is rounded up */
 #define LARGEST_SIZE ((uint64_t)1 << 48) /* more than any address space that programs get */
-#define KIND_BITS 4                      /* allocation kinds are below 16 */
+#define KIND_BITS 5                      /* allocation kinds are below 32 */
 
 /* ---- sites --------------------------------------------------------------------------------- */
 
@@ -40,6 +40,7 @@ static void tell(struct history *history, const struct change *change)
 #undef CHANGE
     site->bytes = sum_of(site->bytes, change->bytes);
     site->blocks += change->blocks;
+    python_heap_note_peak(&history->python_heap, history->peak.moment);
 }
 
 static void tell_gone(struct history *history, uint32_t entry, uint64_t bytes, bool block)
@@ -52,6 +53,13 @@ static void tell_back(struct history *history, uint32_t entry, uint64_t bytes, b
 {
     tell(history,
          &(struct change){.site = entry - 1, .bytes = (int64_t)bytes, .blocks = block ? 1 : 0});
+}
+
+static void tell_block_gone(struct history *history, const struct live_block *block)
+{
+    if (block->in_arena)
+        python_heap_change(&history->python_heap, block, -1);
+    tell_gone(history, block->entry, block->size, true);
 }
 
 /* ---- mappings ------------------------------------------------------------------------------ */
@@ -89,20 +97,31 @@ static int clear_range(struct history *history, uint64_t address, uint64_t size)
 
 /* ---- events -------------------------------------------------------------------------------- */
 
+static bool is_python(const struct event *event)
+{
+    return event->kind >= EVENT_PYMALLOC_MALLOC && event->kind <= EVENT_PYMALLOC_REALLOC;
+}
+
+static bool is_mapping(const struct event *event)
+{
+    return (event->kind == EVENT_MMAP || event->kind == EVENT_ARENA) && event->size != 0 &&
+           event->address <= UINT64_MAX - event->size;
+}
+
 static int allocate(struct history *history, const struct event *event, uint32_t entry)
 {
-    struct live_block block = {event->address, event->size, entry};
+    struct live_block block = {.address = event->address, .size = event->size, .entry = entry};
     struct live_block replaced;
-    if (event->kind == EVENT_MMAP && event->size != 0 &&
-        event->address <= UINT64_MAX - event->size) {
+    if (is_mapping(event)) {
         if (clear_range(history, event->address, event->size) != 0 ||
             ranges_add(&history->ranges, event->address, event->address + event->size, entry) != 0)
             return -1;
     } else {
+        block.in_arena = is_python(event) && python_heap_add(&history->python_heap, event);
         if (live_map_put(&history->live, &block, &replaced) != 0)
             return -1;
         if (replaced.entry != 0)
-            tell_gone(history, replaced.entry, replaced.size, true);
+            tell_block_gone(history, &replaced);
     }
     tell(history,
          &(struct change){
@@ -129,11 +148,15 @@ static int release(struct history *history, const struct event *event, uint32_t 
     undo->block.entry = 0;
     if (event->kind == EVENT_MUNMAP) {
         undo->valid = true;
+        if (history->python_heap.traced &&
+            python_heap_unmap(&history->python_heap, event->address,
+                              page_end(event->address, event->size)) != 0)
+            return -1;
         return unmap(history, event->address, event->size, &undo->pieces);
     }
     undo->valid = live_map_take(&history->live, event->address, &undo->block);
     if (undo->valid)
-        tell_gone(history, undo->block.entry, undo->block.size, true);
+        tell_block_gone(history, &undo->block);
     return 0;
 }
 
@@ -166,7 +189,9 @@ static int take_back(struct history *history, const struct event *event, uint32_
     if (live_map_put(&history->live, &undo->block, &replaced) != 0)
         return -1;
     if (replaced.entry != 0)
-        tell_gone(history, replaced.entry, replaced.size, true);
+        tell_block_gone(history, &replaced);
+    if (undo->block.in_arena)
+        python_heap_change(&history->python_heap, &undo->block, 1);
     tell_back(history, undo->block.entry, undo->block.size, true);
     return 0;
 }
@@ -180,6 +205,16 @@ static void apply_mark(struct history *history, const struct event *event)
 #define MARK(name) reduce_##name##_mark(&history->name, history->sites.items, history->sites.n);
     REDUCERS(MARK)
 #undef MARK
+    python_heap_mark(&history->python_heap);
+}
+
+/* Where objects are counted one by one, what they are cut from is not. */
+static enum apply_verdict map_arena(struct history *history, const struct event *event)
+{
+    if (is_mapping(event) &&
+        python_heap_map(&history->python_heap, event->address, event->address + event->size) != 0)
+        return APPLY_NO_MEMORY;
+    return APPLY_OK;
 }
 
 enum apply_verdict history_apply(struct history *history, const struct event *event,
@@ -191,6 +226,8 @@ enum apply_verdict history_apply(struct history *history, const struct event *ev
         uint32_t entry;
         if (event->size > LARGEST_SIZE)
             return APPLY_MALFORMED;
+        if (event->kind == EVENT_ARENA && history->python_heap.traced)
+            return map_arena(history, event);
         entry = site_row(history, stack, thread, event->kind);
         failed = entry == 0 ? -1 : allocate(history, event, entry);
     } else if (event->kind == EVENT_UNFREE) {
@@ -208,6 +245,7 @@ void history_finish(struct history *history)
 #define FINISH(name) reduce_##name##_finish(&history->name, history->sites.items, history->sites.n);
     REDUCERS(FINISH)
 #undef FINISH
+    python_heap_finish(&history->python_heap);
 }
 
 void history_release(struct history *history)
@@ -219,6 +257,7 @@ void history_release(struct history *history)
     table_release(&history->site_rows);
     live_map_release(&history->live);
     ranges_release(&history->ranges);
+    python_heap_release(&history->python_heap);
 #define RELEASE(name) reduce_##name##_release(&history->name);
     REDUCERS(RELEASE)
 #undef RELEASE

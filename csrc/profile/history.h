@@ -10,6 +10,7 @@
 #include "base/table.h"
 #include "format/record.h"
 #include "profile/live_map.h"
+#include "profile/python_heap.h"
 #include "profile/ranges.h"
 #include "profile/reduce.h"
 
@@ -26,7 +27,8 @@ struct history {
     struct table site_rows; /* stack, thread and allocator -> row of sites, plus 1 */
     struct live_map live;
     struct ranges ranges;
-    VEC(struct undo) undos; /* by row of the stream */
+    struct python_heap python_heap; /* set `traced` before the first event */
+    VEC(struct undo) undos;         /* by row of the stream */
     struct reduce_totals totals;
     struct reduce_peak peak;
     struct reduce_leaks leaks;

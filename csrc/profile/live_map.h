@@ -15,6 +15,7 @@ struct live_block {
     uint64_t address;
     uint64_t size;
     uint32_t entry; /* row of the tally, plus 1; 0 = a free slot */
+    bool in_arena;  /* see python_heap.h */
 };
 
 struct live_map {

@@ -165,6 +165,13 @@ int ranges_take(struct ranges *ranges, uint64_t start, uint64_t end, struct take
     }
 }
 
+bool ranges_hold(const struct ranges *ranges, uint64_t address)
+{
+    struct place place = find_place(ranges, address);
+    return place.chunk != ranges->chunks.n &&
+           ranges->chunks.items[place.chunk]->items[place.at].start <= address;
+}
+
 void ranges_release(struct ranges *ranges)
 {
     for (size_t i = 0; i < ranges->chunks.n; i++)

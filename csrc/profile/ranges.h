@@ -50,6 +50,8 @@ NODISCARD int ranges_take(struct ranges *ranges, uint64_t start, uint64_t end,
                           struct taken_ranges *taken);
 /* Puts a piece back that ranges_take took out; its place is free. -1: no memory left. */
 NODISCARD int ranges_put_back(struct ranges *ranges, const struct range *piece);
+/* Whether an address lies in a range. */
+bool ranges_hold(const struct ranges *ranges, uint64_t address);
 void ranges_release(struct ranges *ranges);
 
 #endif

@@ -9,6 +9,8 @@
 #include <Python.h>
 
 #include "capture/capture.h"
+#include "python/compat.h"
+#include "python/pymem.h"
 
 #include <dlfcn.h>
 #include <errno.h>
@@ -93,18 +95,19 @@ static PyObject *start_failed(const char *path)
 static PyObject *start(PyObject *module, PyObject *args, PyObject *kwargs)
 {
     static const char *const names[] = {"path",       "meta",         "force", "quiet",
-                                        "own_folder", "follow_forks", "stem",  NULL};
+                                        "own_folder", "follow_forks", "stem",  "python_allocators",
+                                        NULL};
     struct capture_meta metas[MOST_METAS];
     struct interp_binding binding;
     struct capture_options options = {.metas = metas};
     PyObject *path, *meta, *result = NULL, *folder = NULL, *stem = NULL;
-    int force = 0, quiet = 1, follow_forks = 0;
+    int force = 0, quiet = 1, follow_forks = 0, python_allocators = 0;
     const char *no_stacks;
     (void)module;
-    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O&O!|$ppO&pO&:start", (char **)(uintptr_t)names,
-                                     PyUnicode_FSConverter, &path, &PyDict_Type, &meta, &force,
-                                     &quiet, PyUnicode_FSConverter, &folder, &follow_forks,
-                                     PyUnicode_FSConverter, &stem))
+    if (!PyArg_ParseTupleAndKeywords(
+            args, kwargs, "O&O!|$ppO&pO&p:start", (char **)(uintptr_t)names, PyUnicode_FSConverter,
+            &path, &PyDict_Type, &meta, &force, &quiet, PyUnicode_FSConverter, &folder,
+            &follow_forks, PyUnicode_FSConverter, &stem, &python_allocators))
         return NULL;
     if (take_metas(meta, metas, &options.n_metas) != 0 || watch_code() != 0)
         goto done;
@@ -115,7 +118,9 @@ static PyObject *start(PyObject *module, PyObject *args, PyObject *kwargs)
     options.stem = stem == NULL ? NULL : PyBytes_AS_STRING(stem);
     options.follow_forks = follow_forks;
     options.end_on_signals = true;
+    options.python_allocators = python_allocators || pymem_is_apart();
     options.binding = find_binding(&binding) == 0 ? &binding : NULL;
+    pymem_install(options.python_allocators);
     if (proftrace_capture_start(&options, &no_stacks) != 0)
         result = start_failed(options.path);
     else if (no_stacks != NULL)
@@ -203,6 +208,13 @@ static PyObject *library_path(PyObject *module, PyObject *unused)
     return PyUnicode_DecodeFSDefault(info.dli_fname);
 }
 
+static PyObject *allocator_name(PyObject *module, PyObject *unused)
+{
+    (void)module;
+    (void)unused;
+    return PyUnicode_FromString(pymem_allocator_name());
+}
+
 static PyObject *flush(PyObject *module, PyObject *unused)
 {
     (void)module;
@@ -233,6 +245,7 @@ static PyMethodDef methods[] = {
     {"is_preloaded", is_preloaded, METH_NOARGS, NULL},
     {"name_thread", name_thread, METH_O, NULL},
     {"library_path", library_path, METH_NOARGS, NULL},
+    {"allocator_name", allocator_name, METH_NOARGS, NULL},
     {"flush", flush, METH_NOARGS, NULL},
     {"verify_stacks", verify_stacks, METH_NOARGS, NULL},
     {NULL, NULL, 0, NULL},

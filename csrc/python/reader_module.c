@@ -53,10 +53,7 @@ struct field {
     uint8_t n_bytes; /* 1 or 4: becomes uint32; 8: int64 */
 };
 
-#define FIELD(type, member)                                             \
-    {                                                                   \
-#member, offsetof(type, member), sizeof(((type *)NULL)->member) \
-    }
+#define FIELD(type, member) {#member, offsetof(type, member), sizeof(((type *)NULL)->member)}
 
 static PyObject *column_object(const void *rows, size_t n, size_t row_bytes,
                                const struct field *field)
@@ -252,6 +249,46 @@ static int put_totals(PyObject *out, const struct built_profile *profile)
     return put(out, "totals", dict);
 }
 
+static int put_arenas(PyObject *out, const char *key, const struct arena_state *state)
+{
+    PyObject *dict = PyDict_New();
+    if (dict == NULL || put_number(dict, "arenas", state->arenas) != 0 ||
+        put_number(dict, "arena_bytes", state->arena_bytes) != 0 ||
+        put_number(dict, "used_bytes", state->used_bytes) != 0 ||
+        put_number(dict, "used_blocks", state->used_blocks) != 0) {
+        Py_XDECREF(dict);
+        return -1;
+    }
+    return put(out, key, dict);
+}
+
+/* Python's allocators, when the capture has their events; else empty. */
+static int put_python_heap(PyObject *out, const struct python_heap *heap)
+{
+    static const char *const names[N_DOMAINS] = {[DOMAIN_NONE] = "unknown",
+                                                 [DOMAIN_RAW] = "raw",
+                                                 [DOMAIN_MEM] = "mem",
+                                                 [DOMAIN_OBJ] = "obj"};
+    PyObject *dict = PyDict_New(), *domains = PyDict_New();
+    bool failed = dict == NULL || domains == NULL;
+    for (int i = 0; i < N_DOMAINS && !failed && heap->traced; i++) {
+        const struct amount *amount = &heap->domains[i];
+        failed = amount->blocks != 0 &&
+                 put(domains, names[i],
+                     Py_BuildValue("LL", (long long)amount->bytes, (long long)amount->blocks)) != 0;
+    }
+    if (!failed && heap->traced)
+        failed = put_arenas(dict, "peak", &heap->at_peak) != 0 ||
+                 put_arenas(dict, "end", &heap->at_end) != 0 ||
+                 PyDict_SetItemString(dict, "domains", domains) != 0;
+    Py_XDECREF(domains);
+    if (failed) {
+        Py_XDECREF(dict);
+        return -1;
+    }
+    return put(out, "python_heap", dict);
+}
+
 static int put_histogram(PyObject *out, const struct reduce_totals *totals)
 {
     PyObject *list = PyList_New(SIZE_CLASSES);
@@ -339,6 +376,7 @@ static PyObject *profile_object(const struct built_profile *profile)
         return NULL;
     if (put_tables(out, profile) != 0 || put_header(out, &profile->log) != 0 ||
         put_totals(out, profile) != 0 || put_histogram(out, &profile->history.totals) != 0 ||
+        put_python_heap(out, &profile->history.python_heap) != 0 ||
         put_meta(out, &profile->log.dict) != 0 || put_sources(out, profile) != 0 ||
         put_ending(out, profile) != 0) {
         Py_DECREF(out);

@@ -11,13 +11,16 @@ def start(
     own_folder: str | bytes | PathLike[str] = ...,
     follow_forks: bool = False,
     stem: str | bytes | PathLike[str] = ...,
+    python_allocators: bool = False,
 ) -> str | None:
     """Start recording into the absolute `path`; `meta` goes into the file as it is.
 
     An existing file is refused (FileExistsError) unless `force`, which replaces it in one step.
     Frames of files in `own_folder` that are on the stack now are never recorded. Unless `quiet`,
     the end of the recording is told on stderr. With `follow_forks` forked children record too,
-    each into `stem` (default: `path`) and its process id. Returns why Python stacks cannot be read,
+    each into `stem` (default: `path`) and its process id. `python_allocators`: record the calls of
+    Python's own allocators, not what these make of them; that is always so where they are not built
+    on the C library's (mimalloc). Returns why Python stacks cannot be read,
     or None. RuntimeError: recording is on already.
     """
 
@@ -44,6 +47,9 @@ def name_thread(name: str) -> None:
 
 def library_path() -> str:
     """Return the path of the library that LD_PRELOAD has to name."""
+
+def allocator_name() -> str:
+    """Return the allocator of objects by its name for PYTHONMALLOC, "" when it is not known."""
 
 def flush() -> bool:
     """Write everything recorded so far to the file; False when nothing is being recorded."""

@@ -145,8 +145,8 @@ def test_mt06_pymalloc_on_is_said_by_every_view_of_leaks(tmp_path: Path) -> None
         assert result.status == 0
         said = " ".join((result.stdout + result.stderr).split())
         assert "pymalloc" in said
-        assert "PYTHONMALLOC=malloc memtrace run" in said
-    assert "PYTHONMALLOC=malloc memtrace run" in page.read_text()
+        assert "--trace-python-allocators" in said
+    assert "--trace-python-allocators" in page.read_text()
     assert "PYTHONMALLOC" not in memtrace(["summary", str(capture)], tmp_path).stdout
 
 

@@ -52,6 +52,11 @@ def run_target(words: list[str]) -> int:
     add("-o", "--output", metavar="FILE", help="capture (default: memtrace-<script>.<pid>.bin)")
     add("-f", "--force", action="store_true", help="replace the capture if it exists")
     add("-q", "--quiet", action="store_true", help="say nothing about the capture")
+    add(
+        "--trace-python-allocators",
+        action="store_true",
+        help="record each object of Python, also small ones, not the memory they are cut from",
+    )
     add("--native", action="store_true", help="native stacks too (not in this version)")
     add("--follow-fork", action="store_true", help="forked children too, each in FILE.<pid>")
     add("--follow-children", action="store_true", help="every Python that is started, forks too")
@@ -70,6 +75,7 @@ def run_target(words: list[str]) -> int:
         "force": options.force,
         "quiet": options.quiet,
         "native": options.native,
+        "python_allocators": options.trace_python_allocators,
         "follow_fork": options.follow_fork or options.follow_children,
         "follow_children": options.follow_children,
     }

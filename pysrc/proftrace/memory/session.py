@@ -23,7 +23,7 @@ def start(settings: Mapping[str, object]) -> None:
     """Record all allocations from here to the end of the process.
 
     `settings`: "output" (absolute path), "force", "quiet", "follow_fork", "follow_children",
-    "program" and "argv"; in a followed child also "child". Afterwards nothing of this is left in
+    "python_allocators", "program" and "argv"; in a followed child also "child". Afterwards nothing of this is left in
     the program but one exit handler, in C.
     """
     if not _capture.is_preloaded():
@@ -50,6 +50,7 @@ def _start_first(settings: Mapping[str, object]) -> str | None:
             force=bool(settings["force"]),
             quiet=bool(settings["quiet"]),
             own_folder=PACKAGE_FOLDER,
+            python_allocators=bool(settings["python_allocators"]),
             follow_forks=bool(settings["follow_fork"]),
         )
     except FileExistsError as error:
@@ -119,7 +120,7 @@ def _describe(settings: Mapping[str, object]) -> dict[str, str]:
         "python": sys.version.split()[0],
         "tool": "memtrace",
         # Whether small objects come out of arenas: see views/notes.py.
-        "pythonmalloc": os.environ.get("PYTHONMALLOC", ""),
+        "pythonmalloc": _capture.allocator_name(),
     }
     # Arguments that are not UTF-8 are surrogates here; a capture holds UTF-8 only.
     return {key: text.encode("utf-8", "replace").decode("utf-8") for key, text in meta.items()}

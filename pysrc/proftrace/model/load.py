@@ -13,6 +13,7 @@ from proftrace.errors import CaptureFileError
 from proftrace.model.profile import (
     LINE_METRICS,
     MEMORY_METRICS,
+    Arenas,
     CallTable,
     Column,
     EdgeTable,
@@ -20,6 +21,7 @@ from proftrace.model.profile import (
     FunctionTable,
     LineTable,
     Profile,
+    PythonHeap,
     SampleTable,
     Source,
     StackTable,
@@ -82,8 +84,15 @@ def _profile_from_log(path: str, log: _Log) -> Profile:
         header=MappingProxyType({**log["header"], "end_of_script": int(log["ending"]["marked"])}),
         totals=MappingProxyType(log["totals"]),
         size_histogram=tuple(log["size_histogram"]),
+        python_heap=_python_heap(log["python_heap"]),
         warnings=tuple(f"{printable(path)}: {text}" for text in _warnings(log)),
     )
+
+
+def _python_heap(table: Mapping[str, Any]) -> PythonHeap | None:
+    if not table:
+        return None
+    return PythonHeap(Arenas(**table["peak"]), Arenas(**table["end"]), table["domains"])
 
 
 def _ids(column: bytes) -> Column:

@@ -64,7 +64,9 @@ REGIME_COLD = 0  # timed by the clock
 REGIME_HOT = 1  # counted by blocks, timed by samples
 NO_FUNCTION = 0xFFFFFFFF
 
-# The names memray gives to the allocator numbers, which the log shares.
+ARENA = 17
+# The names memray gives to the allocator numbers, which the log shares; 17 is an mmap that is known
+# to be an arena of pymalloc.
 ALLOCATOR_NAMES: Mapping[int, str] = {
     1: "MALLOC",
     2: "FREE",
@@ -81,6 +83,7 @@ ALLOCATOR_NAMES: Mapping[int, str] = {
     13: "PYMALLOC_CALLOC",
     14: "PYMALLOC_REALLOC",
     15: "PYMALLOC_FREE",
+    17: "MMAP",
 }
 
 
@@ -219,6 +222,32 @@ class Source:
 
 
 @dataclass(frozen=True, slots=True)
+class Arenas:
+    """What pymalloc had taken from the system at a moment, and what objects used of it."""
+
+    arenas: int
+    arena_bytes: int
+    used_bytes: int
+    used_blocks: int
+
+    @property
+    def slack_bytes(self) -> int:
+        """Return the bytes that no object used: free pools, rounding, heads."""
+        return self.arena_bytes - self.used_bytes
+
+
+@dataclass(frozen=True, slots=True)
+class PythonHeap:
+    """Python's allocators, in captures that have their events: the arenas at the peak of all that
+    was allocated and at the end, and (bytes, blocks) of everything by domain ("raw", "mem",
+    "obj"). Only arenas that the recording saw made are counted, with the objects in them."""
+
+    peak: Arenas
+    end: Arenas
+    domains: Mapping[str, tuple[int, int]]
+
+
+@dataclass(frozen=True, slots=True)
 class Profile:
     """One capture, decoded and reduced. Tables a tool does not fill are empty.
 
@@ -245,3 +274,4 @@ class Profile:
     totals: Mapping[str, int] = field(default_factory=dict)
     size_histogram: Sequence[int] = ()
     warnings: Sequence[str] = ()
+    python_heap: PythonHeap | None = None

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
-from proftrace.model.profile import Profile
+from proftrace.model.profile import Arenas, Profile, PythonHeap
 from proftrace.units import format_bytes, format_count, format_share, printable
 from proftrace.views.selection import Selection
 from proftrace.views.statistics import Share, SizeClass, Statistics, statistics
@@ -49,6 +49,7 @@ def _text(profile: Profile, stats: Statistics, options: StatsOptions) -> Iterato
     yield from _section(Selection.LEAKS.title(profile).capitalize(), [leaked])
     yield from _section("Histogram of allocation sizes", _histogram(stats, options.bar))
     yield from _section("Allocator type distribution", _allocators(stats))
+    yield from _python(profile, stats)
     top = f"Top {options.largest}"
     by_size, by_count = "(by size)", "(by number of allocations)"
     yield from _section(
@@ -122,6 +123,44 @@ def _allocators(stats: Statistics) -> list[str]:
     ]
 
 
+def _python(profile: Profile, stats: Statistics) -> Iterator[str]:
+    """What Python's own allocators did, as far as the capture tells."""
+    if stats.python_heap is not None:
+        yield from _section("Python's allocators", _python_heap(profile, stats.python_heap))
+    elif stats.arenas is not None:
+        amounts = (
+            ("in all", stats.arenas.total),
+            ("at the peak", stats.arenas.peak),
+            (Selection.LEAKS.title(profile), stats.arenas.leaked),
+        )
+        yield from _section(
+            "Arenas of pymalloc",
+            [
+                f"{format_bytes(n_bytes):>10}  {format_count(count):>6}  {when}"
+                for when, (n_bytes, count) in amounts
+            ],
+        )
+
+
+def _python_heap(profile: Profile, heap: PythonHeap) -> list[str]:
+    lines = [
+        f"{name:<8}  {format_count(count):>10}  {format_bytes(n_bytes):>10}"
+        for name, (n_bytes, count) in heap.domains.items()
+    ]
+    lines.append(_arenas_line("at the peak", heap.peak))
+    lines.append(_arenas_line(Selection.LEAKS.title(profile), heap.end))
+    return lines
+
+
+def _arenas_line(when: str, arenas: Arenas) -> str:
+    share = format_share(arenas.slack_bytes, arenas.arena_bytes)
+    return (
+        f"arenas {when}: {format_bytes(arenas.arena_bytes)} in {format_count(arenas.arenas)}, "
+        f"{format_bytes(arenas.used_bytes)} used by {format_count(arenas.used_blocks)} objects, "
+        f"{format_bytes(arenas.slack_bytes)} slack ({share} %)"
+    )
+
+
 def _modules(shares: Sequence[Share]) -> list[str]:
     return [
         f"{format_bytes(share.n_bytes):>10}  {format_count(share.count):>10} allocations  "
@@ -170,6 +209,7 @@ def _as_json(profile: Profile, stats: Statistics, options: StatsOptions) -> dict
         "smallest_allocation_bytes": stats.smallest_bytes,
         "largest_allocation_bytes": stats.largest_bytes,
         "allocator_bytes": {share.name: share.n_bytes for share in stats.allocators},
+        "python_allocators": _python_json(stats),
         "threads": [
             {
                 "tid": thread.tid,
@@ -182,6 +222,28 @@ def _as_json(profile: Profile, stats: Statistics, options: StatsOptions) -> dict
             for thread in stats.threads
         ],
         "warnings": list(profile.warnings),
+    }
+
+
+def _python_json(stats: Statistics) -> dict[str, object] | None:
+    heap = stats.python_heap
+    if heap is None:
+        return None
+    return {
+        "domains": {
+            name: {"num_allocations": count, "total_bytes": n_bytes}
+            for name, (n_bytes, count) in heap.domains.items()
+        },
+        **{
+            f"arenas_at_{when}": {
+                "num_arenas": arenas.arenas,
+                "arena_bytes": arenas.arena_bytes,
+                "used_bytes": arenas.used_bytes,
+                "num_objects": arenas.used_blocks,
+                "slack_bytes": arenas.slack_bytes,
+            }
+            for when, arenas in (("peak", heap.peak), ("end", heap.end))
+        },
     }
 
 

@@ -90,6 +90,10 @@ def _heading(profile: Profile, options: SummaryOptions, terminal: Terminal) -> I
         f"{threads} thread{'' if threads == 1 else 's'}",
         f"pymalloc traced: {_pymalloc_traced(profile)}",
     ]
+    heap = profile.python_heap
+    if heap is not None and heap.peak.arenas:
+        slack = format_bytes(heap.peak.slack_bytes)
+        facts.append(f"{slack} of {format_bytes(heap.peak.arena_bytes)} of arenas unused")
     title = f"memtrace summary {printable(profile.path)}, {options.selection.title(profile)}"
     yield terminal.style(terminal.cut(title, terminal.width), "bold")
     yield from _folded(facts, dot, terminal.width)

@@ -12,7 +12,7 @@ _NO_PYMALLOC = ("malloc", "malloc_debug")  # values of PYTHONMALLOC
 def notes_on(profile: Profile, selection: Selection) -> list[str]:
     """Return a line for each thing that could be misread in a report of this selection.
 
-    META key `pythonmalloc` is the value of PYTHONMALLOC in the process that was recorded.
+    META key `pythonmalloc` names the allocator of objects as PYTHONMALLOC does.
     """
     traced = bool(profile.header["options"] & _PYTHON_ALLOCATORS)
     pymalloc = profile.meta.get("pythonmalloc", "") not in _NO_PYMALLOC
@@ -20,6 +20,6 @@ def notes_on(profile: Profile, selection: Selection) -> list[str]:
         return [
             "pymalloc, Python's allocator of small objects, keeps freed memory for later: its "
             "arenas look like leaks of the line that needed one, and small leaked objects do not "
-            "show; PYTHONMALLOC=malloc memtrace run ... records each object"
+            "show; memtrace run --trace-python-allocators records each object"
         ]
     return []

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from proftrace.model.profile import ALLOCATOR_NAMES, Profile
+from proftrace.model.profile import ALLOCATOR_NAMES, ARENA, Profile, PythonHeap
 from proftrace.views.hotspots import NO_FRAME
 from proftrace.views.selection import Selection
 from proftrace.views.threads import thread_names
@@ -43,6 +43,15 @@ class ThreadShare:
 
 
 @dataclass(frozen=True, slots=True)
+class ArenaShare:
+    """Arenas of pymalloc among the allocations: (bytes, number) in all, at the peak, at the end."""
+
+    total: tuple[int, int]
+    peak: tuple[int, int]
+    leaked: tuple[int, int]
+
+
+@dataclass(frozen=True, slots=True)
 class Statistics:
     """Sizes are as requested; lists are complete, largest first (`by_count`: most first)."""
 
@@ -61,6 +70,8 @@ class Statistics:
     modules: Sequence[Share]
     modules_by_count: Sequence[Share]
     threads: Sequence[ThreadShare]
+    arenas: ArenaShare | None
+    python_heap: PythonHeap | None
 
 
 def statistics(profile: Profile) -> Statistics:
@@ -86,6 +97,8 @@ def statistics(profile: Profile) -> Statistics:
         modules=_largest_first(modules),
         modules_by_count=_most_first(modules),
         threads=_threads(profile),
+        arenas=_arenas(profile),
+        python_heap=profile.python_heap,
     )
 
 
@@ -163,6 +176,18 @@ def _allocators(profile: Profile) -> list[Share]:
     return _shares(
         (ALLOCATOR_NAMES.get(kind, str(kind)) for kind in range(kinds)), (n_bytes, counts)
     )
+
+
+def _arenas(profile: Profile) -> ArenaShare | None:
+    """Add up the arenas that are allocations like any other; None where there are none."""
+    rows = [row for row, kind in enumerate(profile.samples.allocator) if kind == ARENA]
+    if not rows:
+        return None
+    sums = []
+    for selection in Selection.ALL, Selection.PEAK, Selection.LEAKS:
+        sizes, blocks = selection.columns(profile)
+        sums.append((sum(sizes[row] for row in rows), sum(blocks[row] for row in rows)))
+    return ArenaShare(*sums)
 
 
 def _place_names(profile: Profile) -> list[str]:

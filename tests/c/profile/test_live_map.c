@@ -17,7 +17,7 @@ static uint64_t next_random(void)
 static void blocks_are_replaced_and_taken_once(void)
 {
     struct live_map map = {0};
-    struct live_block block = {0x1000, 10, 1}, found;
+    struct live_block block = {.address = 0x1000, .size = 10, .entry = 1}, found;
     CHECK(!live_map_take(&map, 0x1000, &found));
     CHECK_EQ(live_map_put(&map, &block, &found), 0);
     CHECK_EQ(found.entry, 0);
@@ -42,7 +42,10 @@ static void a_random_history_agrees_with_an_array(void)
     size_t n_live = 0;
     for (int step = 0; step < 200000; step++) {
         uint64_t index = next_random() % N_ADDRESSES;
-        struct live_block block = {index * 16, next_random(), (uint32_t)step + 1}, found;
+        struct live_block block = {.address = index * 16,
+                                   .size = next_random(),
+                                   .entry = (uint32_t)step + 1},
+                          found;
         if (next_random() % 2) {
             CHECK_EQ(live_map_put(&map, &block, &found), 0);
             CHECK_EQ(found.entry, entries[index]);

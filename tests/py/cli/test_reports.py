@@ -96,7 +96,7 @@ def test_texts(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
 def test_views_of_leaks_say_that_pymalloc_keeps_memory(
     folder: Path, capfd: pytest.CaptureFixture[str], words: list[str]
 ) -> None:
-    advice = "PYTHONMALLOC=malloc memtrace run"
+    advice = "--trace-python-allocators"
     assert memtrace.main([*words, "--leaks", CAPTURE]) == 0
     out, err = capfd.readouterr()
     assert advice in " ".join((out + err).split())

@@ -6,8 +6,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+from log_events import is_allocation, read_events
 from proftrace.model.load import load_profile
-from tests.log_events import is_allocation, read_events
 
 PROGRAM = """
 import threading

@@ -1,0 +1,69 @@
+/* python_heap.c - see python_heap.h. */
+#include "profile/python_heap.h"
+
+#define LARGEST_SMALL 512 /* bytes; pymalloc passes more on to malloc */
+
+static int take(struct python_heap *heap, uint64_t start, uint64_t end)
+{
+    struct taken_ranges taken = {0};
+    int failed = ranges_take(&heap->arenas, start, end, &taken);
+    for (size_t i = 0; i < taken.n; i++) {
+        const struct range *range = &taken.items[i].range;
+        heap->now.arena_bytes -= (int64_t)(range->end - range->start);
+        heap->now.arenas -= taken.items[i].last;
+    }
+    vec_release(&taken);
+    return failed;
+}
+
+int python_heap_map(struct python_heap *heap, uint64_t start, uint64_t end)
+{
+    if (end <= start)
+        return 0;
+    if (take(heap, start, end) != 0 || ranges_add(&heap->arenas, start, end, 1) != 0)
+        return -1;
+    heap->now.arena_bytes += (int64_t)(end - start);
+    heap->now.arenas++;
+    return 0;
+}
+
+int python_heap_unmap(struct python_heap *heap, uint64_t start, uint64_t end)
+{
+    return end <= start ? 0 : take(heap, start, end);
+}
+
+void python_heap_change(struct python_heap *heap, const struct live_block *block, int sign)
+{
+    heap->now.used_bytes += sign * (int64_t)block->size;
+    heap->now.used_blocks += sign;
+}
+
+bool python_heap_add(struct python_heap *heap, const struct event *event)
+{
+    struct amount *domain = &heap->domains[event->domain % N_DOMAINS];
+    domain->bytes = sum_of(domain->bytes, (int64_t)event->size);
+    domain->blocks++;
+    if (event->size > LARGEST_SMALL || event->domain == DOMAIN_RAW || heap->now.arenas == 0 ||
+        !ranges_hold(&heap->arenas, event->address))
+        return false;
+    heap->now.used_bytes += (int64_t)event->size;
+    heap->now.used_blocks++;
+    return true;
+}
+
+void python_heap_mark(struct python_heap *heap)
+{
+    heap->at_end = heap->now;
+    heap->marked = true;
+}
+
+void python_heap_finish(struct python_heap *heap)
+{
+    if (!heap->marked)
+        heap->at_end = heap->now;
+}
+
+void python_heap_release(struct python_heap *heap)
+{
+    ranges_release(&heap->arenas);
+}

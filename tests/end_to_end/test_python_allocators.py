@@ -1,0 +1,210 @@
+"""`memtrace run --trace-python-allocators`: each object, by site and domain, and the arenas."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from log_events import read_events
+from proftrace.model.load import load_profile
+from proftrace.model.profile import ARENA, Profile
+from proftrace.views.selection import Selection
+
+MEMTRACE = [sys.executable, "-m", "proftrace.cli.memtrace"]
+PYMALLOC = {12, 13, 14}
+
+OBJECTS = """\
+from itertools import repeat
+
+class Thing:
+    __slots__ = ("left", "right")
+
+def make(n):
+    return [Thing() for _ in repeat(None, n)]
+
+kept = make(30_000)
+gone = make(5_000)
+del gone
+"""
+
+
+def record(
+    tmp_path: Path, program: str, *options: str, env: dict[str, str] | None = None
+) -> Profile:
+    script = tmp_path / "program.py"
+    script.write_text(program)
+    path = tmp_path / "capture.bin"
+    command = [*MEMTRACE, "run", "-q", "-f", "-o", str(path), *options, str(script)]
+    subprocess.run(command, check=True, timeout=100, env={**os.environ, **(env or {})})
+    return load_profile(str(path))
+
+
+def blocks_at(profile: Profile, line: int, selection: Selection) -> list[tuple[int, int]]:
+    """The (bytes, blocks) of each site whose innermost frame is this line of program.py."""
+    sizes, blocks = selection.columns(profile)
+    found = []
+    for row, stack in enumerate(profile.samples.stack):
+        frame = profile.stacks.frame[stack]
+        function = profile.frames.function[frame]
+        file = profile.strings[profile.functions.file[function]]
+        if stack and file.endswith("program.py") and profile.frames.line[frame] == line:
+            found.append((sizes[row], blocks[row]))
+    return found
+
+
+def allocators(profile: Profile) -> dict[int, int]:
+    _, blocks = Selection.ALL.columns(profile)
+    sums: dict[int, int] = {}
+    for kind, count in zip(profile.samples.allocator, blocks, strict=True):
+        sums[kind] = sums.get(kind, 0) + count
+    return sums
+
+
+def test_each_object_counts_at_its_line(tmp_path: Path) -> None:
+    profile = record(tmp_path, OBJECTS, "--trace-python-allocators")
+    made = blocks_at(profile, 7, Selection.ALL)
+    # 35,000 objects, and the lists that hold them as they grow.
+    assert 35_000 <= sum(count for _, count in made) < 35_300
+    leaked = blocks_at(profile, 7, Selection.LEAKS)
+    assert sum(count for _, count in leaked) == 30_001
+    least = object.__sizeof__(object()) + 2 * 8
+    assert sum(size for size, _ in leaked) >= 30_000 * (least + 8)
+    assert profile.header["options"] & 2
+
+
+def test_what_an_allocator_does_inside_is_no_event(tmp_path: Path) -> None:
+    """A large object is one block, though pymalloc passes it on to malloc, and no arena counts."""
+    program = "large = [bytes(100_000) for _ in range(50)]\n" + OBJECTS
+    profile = record(tmp_path, program, "--trace-python-allocators")
+    large = blocks_at(profile, 1, Selection.LEAKS)
+    assert sum(size for size, _ in large) - 50 * (100_000 + 33) in range(1_000)
+    kinds = allocators(profile)
+    assert sum(kinds[kind] for kind in PYMALLOC if kind in kinds) > 35_000
+    assert ARENA not in kinds
+    assert profile.totals["peak_bytes"] < 5_005_000 + 35_000 * 60 + 1_500_000
+
+
+def test_arenas_and_what_is_used_of_them(tmp_path: Path) -> None:
+    profile = record(tmp_path, OBJECTS, "--trace-python-allocators")
+    heap = profile.python_heap
+    assert heap is not None
+    for moment in heap.peak, heap.end:
+        assert moment.arenas >= 1
+        assert moment.arena_bytes % moment.arenas == 0
+        assert 0 < moment.used_bytes < moment.arena_bytes
+        assert moment.slack_bytes == moment.arena_bytes - moment.used_bytes
+    assert heap.peak.used_blocks >= heap.end.used_blocks > 25_000
+    assert heap.domains["obj"][1] > 35_000
+    assert set(heap.domains) <= {"raw", "mem", "obj"}
+
+
+def test_without_the_option_arenas_are_allocations_with_a_tag(tmp_path: Path) -> None:
+    profile = record(tmp_path, OBJECTS)
+    kinds = allocators(profile)
+    assert kinds[ARENA] >= 1
+    assert not PYMALLOC & set(kinds)
+    assert profile.python_heap is None
+    assert not profile.header["options"] & 2
+    text = report(tmp_path, "stats")
+    assert "Arenas of pymalloc:" in text
+    assert "  in all\n" in text
+
+
+def report(tmp_path: Path, *words: str) -> str:
+    command = [*MEMTRACE, *words, str(tmp_path / "capture.bin")]
+    return subprocess.run(command, check=True, timeout=100, text=True, capture_output=True).stdout
+
+
+def test_every_report_takes_such_a_capture(tmp_path: Path) -> None:
+    record(tmp_path, OBJECTS, "--trace-python-allocators")
+    assert "pymalloc traced: yes" in report(tmp_path, "summary")
+    text = report(tmp_path, "stats")
+    assert "Python's allocators:\n    " in text
+    assert "slack (" in text
+    data = json.loads(report(tmp_path, "stats", "--json"))
+    assert data["metadata"]["trace_python_allocators"] is True
+    arenas = data["python_allocators"]["arenas_at_peak"]
+    assert arenas["slack_bytes"] == arenas["arena_bytes"] - arenas["used_bytes"]
+    assert data["allocator_type_distribution"]["PYMALLOC_MALLOC"] > 30_000
+    rows = csv.DictReader(io.StringIO(report(tmp_path, "transform", "csv", "-o", "-")))
+    assert "PYMALLOC_MALLOC" in {row["allocator"] for row in rows}
+    page = tmp_path / "page.html"
+    report(tmp_path, "flamegraph", "-o", str(page))
+    assert page.stat().st_size > 10_000
+
+
+def test_blocks_from_before_the_recording_may_be_freed(tmp_path: Path) -> None:
+    program = "import sys\nfor name in list(sys.modules):\n    sys.modules.pop(name)\n" + OBJECTS
+    profile = record(tmp_path, program, "--trace-python-allocators")
+    assert profile.warnings == ()
+    events = read_events(tmp_path / "capture.bin")
+    live: set[int] = set()
+    unknown = 0
+    for event in events:
+        if event.kind in PYMALLOC:
+            live.add(event.address)
+        elif event.kind == 15:
+            unknown += event.address not in live
+            live.discard(event.address)
+    assert unknown > 100
+
+
+def test_a_realloc_that_fails_leaves_the_block(tmp_path: Path) -> None:
+    program = """\
+import resource
+kept = bytearray(3_000_000)
+resource.setrlimit(resource.RLIMIT_AS, (1 << 30, 1 << 30))
+try:
+    kept.extend(bytes(10))
+    kept *= 1000
+except MemoryError:
+    print("no memory")
+size = len(kept)
+"""
+    profile = record(tmp_path, program, "--trace-python-allocators")
+    leaked, _ = Selection.LEAKS.columns(profile)
+    assert max(leaked) >= 3_000_000
+
+
+def test_threads_with_and_without_the_lock(tmp_path: Path) -> None:
+    program = OBJECTS + (
+        "import threading\n"
+        "threads = [threading.Thread(target=make, args=(4_000,)) for _ in range(4)]\n"
+        "for thread in threads: thread.start()\n"
+        "for thread in threads: thread.join()\n"
+    )
+    profile = record(tmp_path, program, "--trace-python-allocators")
+    made = blocks_at(profile, 7, Selection.ALL)
+    assert 51_000 <= sum(count for _, count in made) < 51_600
+    assert sum(count for _, count in blocks_at(profile, 7, Selection.LEAKS)) == 30_001
+
+
+@pytest.mark.parametrize("name", ["malloc", "pymalloc", "pymalloc_debug"])
+def test_whichever_allocator_python_has(tmp_path: Path, name: str) -> None:
+    env = {"PYTHONMALLOC": name}
+    profile = record(tmp_path, OBJECTS, "--trace-python-allocators", env=env)
+    assert sum(count for _, count in blocks_at(profile, 7, Selection.LEAKS)) == 30_001
+    assert profile.meta["pythonmalloc"] == name
+    heap = profile.python_heap
+    assert heap is not None
+    assert (heap.end.arenas > 0) == (name != "malloc")
+
+
+# 3.12 has no mimalloc; there the same must hold for an option that asks for nothing special.
+APART = sys.version_info >= (3, 13)
+
+
+def test_where_malloc_sees_nothing_the_objects_are_traced_unasked(tmp_path: Path) -> None:
+    env = {"PYTHONMALLOC": "mimalloc" if APART else "pymalloc"}
+    profile = record(tmp_path, OBJECTS, env=env)
+    assert bool(profile.header["options"] & 2) == APART
+    if APART:
+        assert sum(count for _, count in blocks_at(profile, 7, Selection.LEAKS)) == 30_001
+        assert profile.meta["pythonmalloc"] == "mimalloc"
