@@ -92,16 +92,16 @@ def test_what_an_allocator_does_inside_is_no_event(tmp_path: Path) -> None:
 
 
 def test_arenas_and_what_is_used_of_them(tmp_path: Path) -> None:
-    profile = record(tmp_path, OBJECTS, "--trace-python-allocators")
-    heap = profile.python_heap
+    program = OBJECTS.replace("30_000", "150_000")
+    heap = record(tmp_path, program, "--trace-python-allocators").python_heap
     assert heap is not None
     for moment in heap.peak, heap.end:
         assert moment.arenas >= 1
         assert moment.arena_bytes % moment.arenas == 0
         assert 0 < moment.used_bytes < moment.arena_bytes
         assert moment.slack_bytes == moment.arena_bytes - moment.used_bytes
-    assert heap.peak.used_blocks >= heap.end.used_blocks > 25_000
-    assert heap.domains["obj"][1] > 35_000
+    assert heap.peak.used_blocks >= heap.end.used_blocks > 100_000
+    assert heap.domains["obj"][1] > 155_000
     assert set(heap.domains) <= {"raw", "mem", "obj"}
 
 
@@ -208,3 +208,27 @@ def test_where_malloc_sees_nothing_the_objects_are_traced_unasked(tmp_path: Path
     if APART:
         assert sum(count for _, count in blocks_at(profile, 7, Selection.LEAKS)) == 30_001
         assert profile.meta["pythonmalloc"] == "mimalloc"
+
+
+@pytest.mark.parametrize("how", ["fork", "spawn"])
+def test_followed_children_record_the_same(tmp_path: Path, how: str) -> None:
+    module = tmp_path / "things.py"
+    module.write_text(OBJECTS.partition("kept")[0])
+    program = (
+        "import multiprocessing, things\n"
+        "if __name__ == '__main__':\n"
+        f"    context = multiprocessing.get_context({how!r})\n"
+        "    child = context.Process(target=things.make, args=(9_000,))\n"
+        "    child.start()\n"
+        "    child.join()\n"
+        "    assert child.exitcode == 0\n"
+    )
+    option = "--follow-fork" if how == "fork" else "--follow-children"
+    record(tmp_path, program, "--trace-python-allocators", option)
+    most = 0
+    for path in tmp_path.glob("capture.bin.*"):
+        profile = load_profile(str(path))
+        assert profile.header["options"] & 2
+        sums = allocators(profile)
+        most = max(most, sums.get(12, 0))
+    assert most >= 9_000

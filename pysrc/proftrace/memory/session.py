@@ -23,8 +23,8 @@ def start(settings: Mapping[str, object]) -> None:
     """Record all allocations from here to the end of the process.
 
     `settings`: "output" (absolute path), "force", "quiet", "follow_fork", "follow_children",
-    "python_allocators", "program" and "argv"; in a followed child also "child". Afterwards nothing of this is left in
-    the program but one exit handler, in C.
+    "python_allocators", "program" and "argv"; in a followed child also "child". Afterwards nothing
+    of this is left in the program but one exit handler, in C.
     """
     if not _capture.is_preloaded():
         raise ProftraceError(
@@ -76,6 +76,7 @@ def _start_child(settings: Mapping[str, object]) -> str | None:
                 meta,
                 quiet=True,
                 own_folder=PACKAGE_FOLDER,
+                python_allocators=bool(settings["python_allocators"]),
                 follow_forks=True,
                 stem=stem,
             )
