@@ -18,7 +18,8 @@ static bool is_readable(uintptr_t at)
     return syscall(SYS_rt_sigprocmask, ~0, at, NULL, 8) < 0 && errno == EINVAL;
 }
 
-__attribute__((no_sanitize("address"))) static void copy_directly(uint8_t *to, const volatile uint8_t *from)
+__attribute__((no_sanitize("address"))) static void copy_directly(uint8_t *to,
+                                                                  const volatile uint8_t *from)
 {
     for (size_t i = 0; i < PEEK_PAGE_BYTES; i += sizeof(uint64_t))
         *(uint64_t *)(to + i) = *(const volatile uint64_t *)(from + i);

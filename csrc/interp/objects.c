@@ -87,13 +87,12 @@ static uintptr_t find_index(struct peek *peek, uintptr_t base)
     uintptr_t bias = 0, index = 0;
     bool has_bias = false;
     if (!peek_bytes(peek, base, &header, sizeof header) ||
-        memcmp(header.e_ident, ELFMAG, SELFMAG) != 0 ||
-        header.e_ident[EI_CLASS] != ELFCLASS64 || header.e_phnum > MOST_HEADERS)
+        memcmp(header.e_ident, ELFMAG, SELFMAG) != 0 || header.e_ident[EI_CLASS] != ELFCLASS64 ||
+        header.e_phnum > MOST_HEADERS)
         return 0;
     for (unsigned i = 0; i < header.e_phnum; i++) {
         Elf64_Phdr program;
-        if (!peek_bytes(peek, base + header.e_phoff + i * sizeof program, &program,
-                        sizeof program))
+        if (!peek_bytes(peek, base + header.e_phoff + i * sizeof program, &program, sizeof program))
             return 0;
         if (program.p_type == PT_LOAD && program.p_offset == 0) {
             bias = base - program.p_vaddr;

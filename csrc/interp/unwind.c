@@ -97,9 +97,9 @@ bool unwind_step(struct unwind *unwind, struct unwind_frame *frame)
     if (cfa < old_sp || cfa - old_sp > FURTHEST_FRAME)
         return false;
     for (unsigned i = 0; i < UNWIND_REGISTERS; i++)
-        if ((row->saved >> i & 1) && !peek_word(unwind->peek,
-                                                cfa + (uintptr_t)(intptr_t)row->offsets[i],
-                                                &frame->registers[i]))
+        if ((row->saved >> i & 1) &&
+            !peek_word(unwind->peek, cfa + (uintptr_t)(intptr_t)row->offsets[i],
+                       &frame->registers[i]))
             return false;
 #if defined(__aarch64__)
     frame->pc = frame->registers[30];

@@ -126,7 +126,8 @@ struct entry {
     bool is_signal_frame;
 };
 
-/* Returns the address of the FDE whose procedure starts last at or before pc; 0 if there is none. */
+/* Returns the address of the FDE whose procedure starts last at or before pc; 0 if there is none.
+ */
 static uintptr_t find_entry(struct peek *peek, uintptr_t index, uintptr_t pc)
 {
     struct cursor head = {.peek = peek, .at = index, .end = index + 64};
@@ -426,8 +427,7 @@ void row_read(struct peek *peek, uintptr_t index, uintptr_t pc, struct unwind_ro
     struct machine machine = {.entry = &entry};
     row->is_known = false;
     row->start = row->end = 0;
-    if (at == 0 || !read_entry(peek, index, at, &entry) || pc < entry.start ||
-        pc >= entry.end)
+    if (at == 0 || !read_entry(peek, index, at, &entry) || pc < entry.start || pc >= entry.end)
         return;
     row->start = entry.start;
     row->end = entry.end;

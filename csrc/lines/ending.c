@@ -3,6 +3,7 @@
 
 #include "format/record.h" /* enum end_reason */
 #include "lines/account.h"
+#include "lines/sample.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -89,7 +90,9 @@ void ending_write(void)
     pthread_sigmask(SIG_SETMASK, &all, &before); /* our own handler must not come in between */
     if (__atomic_compare_exchange_n(&state, &expected, ENDING_WRITING, false, __ATOMIC_ACQ_REL,
                                     __ATOMIC_ACQUIRE)) {
-        bool written = write_result(END_CLEAN);
+        bool written;
+        sample_stop();
+        written = write_result(END_CLEAN);
         __atomic_store_n(&state, written ? ENDING_WRITTEN : ENDING_OVER, __ATOMIC_RELEASE);
     }
     pthread_sigmask(SIG_SETMASK, &before, NULL);

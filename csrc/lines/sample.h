@@ -24,8 +24,10 @@
 struct sample_host {
     const struct frame_reader *frames; /* borrowed; `intern` is not used */
     uintptr_t eval_loop;               /* address of _PyEval_EvalFrameDefault */
-    uint32_t state_tracing;            /* offsets in the thread state: int, */
-    uint32_t state_native_id;          /* and unsigned long */
+    uintptr_t ordinary_call;           /* address of PyObject_Vectorcall */
+    uint32_t state_tracing;            /* offset of an int in the thread state */
+    /* Py_AddPendingCall: the function is called soon, outside of fork and of signal handlers. */
+    int (*call_soon)(int (*function)(void *), void *argument);
 };
 
 /*
@@ -74,13 +76,11 @@ static inline void sample_learn(enum sample_event event)
 }
 
 /*
- * Ends sampling for good and leaves nothing behind that could reach the program, or what it is
- * replaced by (exec): for the end of the session. Any thread may call it, a signal handler too.
+ * Ends sampling for good: at the end of the session. Any thread may call it, a signal handler too.
+ * A successful exec ends it by itself. So does fork in the child, where sample_start may be called
+ * again.
  */
 void sample_stop(void);
-
-/* In a forked child, which has no timer and no helper thread: forgets what the parent had. */
-void sample_after_fork(void);
 
 /* ---- for the result ------------------------------------------------------------------------- */
 
@@ -93,6 +93,7 @@ struct sample_line {
     uint64_t covered;   /* cold code: time of hot frames while its clock was running on this line */
     uint32_t samples;   /* in which it was the innermost profiled line */
     uint32_t discarded; /* the same, but of instrumentation: in none of the above */
+    uint32_t mark;      /* the last sample that was added to inclusive */
 };
 
 /* The share of one tally in one code object. */
@@ -100,7 +101,8 @@ struct sample_table {
     const struct lines_code *code;
     uint64_t inclusive; /* every sample once, however often it is on the stack */
     double inclusive_squares;
-    uint64_t samples;           /* that found it anywhere on the stack */
+    uint32_t samples;           /* that found it anywhere on the stack */
+    uint32_t mark;              /* the last of them */
     struct sample_line lines[]; /* code->n_lines */
 };
 
@@ -110,6 +112,7 @@ struct sample_edge {
     uint32_t line;   /* of the caller; 0 then */
     uint32_t callee;
     uint32_t samples;
+    uint32_t mark;
     uint64_t inclusive;
     uint64_t exclusive; /* of the callee */
 };
@@ -124,6 +127,8 @@ struct sample_tally {
     uint64_t discarded;           /* that found instrumentation */
     uint64_t elsewhere;           /* that found no profiled code */
     uint64_t torn;                /* whose stack could not be read to its end */
+    uint32_t mark;                /* of the newest sample */
+    uint32_t n_edges;
     struct arena arena;
 };
 

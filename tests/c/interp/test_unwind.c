@@ -145,7 +145,8 @@ static void nonsense_in_registers_does_no_harm(void)
                                      .is_interrupted = i % 2};
         for (unsigned k = 0; k < UNWIND_REGISTERS; k++) {
             noise ^= noise << 13, noise ^= noise >> 7, noise ^= noise << 17;
-            frame.registers[k] = i % 3 == 0 ? noise >> (noise & 63) : (uintptr_t)&frame + noise % 512;
+            frame.registers[k] =
+                i % 3 == 0 ? noise >> (noise & 63) : (uintptr_t)&frame + noise % 512;
         }
         for (int k = 0; k < MOST_FRAMES && unwind_step(unwind, &frame); k++)
             ;

@@ -1,0 +1,400 @@
+/* sample.c - see sample.h: the life of the sampler and of its threads, and the signal handler. */
+#include "lines/sample.h"
+
+#include "base/ticks.h"
+#include "lines/sample_thread.h"
+#include "lines/sample_verdict.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdio.h> /* snprintf of integers and texts, which takes no lock */
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+TLS_FAST struct sample_thread *sample_self;
+uint32_t sample_unlearned;
+uint32_t sample_is_running;
+struct sample_thread *sample_threads;
+struct sample_host sample_host;
+
+static const char *refusal; /* why there are no samples */
+static bool was_started;
+static double ticks_per_ns;
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* guards `idle` and adding threads */
+static struct sample_thread *idle;
+static pthread_key_t thread_end;
+
+/* ---- clocks --------------------------------------------------------------------------------- */
+
+static uint64_t clock_ns(clockid_t clock)
+{
+    struct timespec now;
+    if (clock_gettime(clock, &now) != 0)
+        return 0;
+    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
+uint64_t sample_cpu_ns(pid_t tid)
+{
+    /* As pthread_getcpuclockid makes it; a pthread_t is not to be had for every thread. */
+    return clock_ns((clockid_t)(~(unsigned)tid << 3 | 6));
+}
+
+static uint64_t system_ns(void)
+{
+    struct rusage usage;
+    if (getrusage(RUSAGE_THREAD, &usage) != 0)
+        return 0;
+    return (uint64_t)usage.ru_stime.tv_sec * 1000000000u + (uint64_t)usage.ru_stime.tv_usec * 1000u;
+}
+
+uint64_t sample_ticks(uint64_t ns)
+{
+    return (uint64_t)((double)ns * ticks_per_ns);
+}
+
+/* ---- the handler ---------------------------------------------------------------------------- */
+
+void sample_find_clock(const struct lines_thread *account, struct sample_place *clock)
+{
+    const struct lines_frame *frame = account->top;
+    *clock = (struct sample_place){0};
+    /* Before its first line, the line of the frame below is running. */
+    for (; frame != &account->bottom && frame != NULL; frame = frame->below) {
+        const struct line_cell *line = frame->line;
+        if (line >= frame->cells && line < frame->cells + frame->n_lines) {
+            clock->code = frame->table->code;
+            clock->line = (uint32_t)(line - frame->cells);
+            return;
+        }
+    }
+}
+
+static bool is_tracing(uintptr_t state)
+{
+    return state != 0 && (int32_t)read_u32(state + sample_host.state_tracing) > 0;
+}
+
+static void take_sample(struct sample_thread *self, const void *context, uint64_t weight_ns)
+{
+    uintptr_t state = (uintptr_t)sample_host.frames->binding.attached_state();
+    struct sample_place clock;
+    if (state != 0)
+        __atomic_store_n(&self->state, state, __ATOMIC_RELAXED);
+    if (!walk_chain(&self->walk, frames_top(sample_host.frames))) {
+        self->tally.torn++;
+        return;
+    }
+    if (self->walk.n == 0) {
+        self->tally.elsewhere++;
+        return;
+    }
+    /* The callbacks run with the GIL; without it, the thread cannot be in one. */
+    if (is_tracing(state) || (state != 0 && verdict_is_overhead(&self->unwind, context))) {
+        tally_discard(&self->tally, self->walk.places, self->walk.n);
+        return;
+    }
+    sample_find_clock(self->account, &clock);
+    tally_add(&self->tally, self->walk.places, self->walk.n, &clock, sample_ticks(weight_ns));
+}
+
+/* How long since the last sample, and since when the perf event has been the same. */
+static uint64_t weigh(struct sample_thread *self, bool is_tick)
+{
+    uint32_t n_armed = __atomic_load_n(&self->n_armed, __ATOMIC_ACQUIRE);
+    uint64_t period_ns = __atomic_load_n(&self->period_ns, __ATOMIC_RELAXED);
+    struct meter_reading now = {
+        .is_tick = is_tick,
+        .cpu_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID),
+        .has_perf = period_ns != 0,
+        .has_ticks = wake_has_ticks(),
+    };
+    now.period_ns = n_armed == self->n_armed_seen ? period_ns : 0;
+    if (is_tick)
+        now.system_ns = system_ns();
+    else
+        self->n_armed_seen = n_armed;
+    return meter_take(&self->meter, &now);
+}
+
+static void on_signal(int number, siginfo_t *info, void *context)
+{
+    struct sample_thread *self = sample_self;
+    uint64_t start = ticks_now(), weight_ns;
+    enum wake_cause cause;
+    int saved_errno = errno;
+    (void)number;
+    if (self == NULL)
+        return;
+    if (self->is_learning && info->si_code == SI_TKILL) {
+        peek_forget(&self->walk.peek);
+        self->learn_result = verdict_learn(&self->unwind, context);
+        self->is_learning = 0;
+        return;
+    }
+    cause = wake_cause_of(info, &self->wake);
+    if (cause == WAKE_FOREIGN || !__atomic_load_n(&sample_is_running, __ATOMIC_RELAXED))
+        return;
+    __atomic_store_n(&self->n_handled, self->n_handled + 1, __ATOMIC_RELAXED);
+    weight_ns = weigh(self, cause == WAKE_TICK);
+    if (weight_ns != 0)
+        take_sample(self, context, weight_ns);
+    self->cost_ticks += ticks_now() - start;
+    errno = saved_errno;
+}
+
+/* ---- threads -------------------------------------------------------------------------------- */
+
+void sample_lock(struct sample_thread *thread)
+{
+    while (__atomic_exchange_n(&thread->lock, 1, __ATOMIC_ACQUIRE))
+        nanosleep(&(struct timespec){.tv_nsec = 20000}, NULL);
+}
+
+void sample_unlock(struct sample_thread *thread)
+{
+    __atomic_store_n(&thread->lock, 0, __ATOMIC_RELEASE);
+}
+
+static void thread_ended(void *value)
+{
+    struct sample_thread *thread = value;
+    sample_self = NULL;
+    sample_lock(thread);
+    __atomic_store_n(&thread->alive, 0, __ATOMIC_RELEASE);
+    wake_disarm(&thread->wake);
+    /* What it has left goes to the thread that takes its place. */
+    meter_hand_over(&thread->meter, clock_ns(CLOCK_THREAD_CPUTIME_ID), 0);
+    sample_unlock(thread);
+    pthread_mutex_lock(&lock);
+    thread->next_idle = idle;
+    idle = thread;
+    pthread_mutex_unlock(&lock);
+}
+
+/* Returns an idle one or a new one; NULL when memory is out. */
+static struct sample_thread *thread_take(void)
+{
+    struct sample_thread *thread;
+    pthread_mutex_lock(&lock);
+    thread = idle;
+    if (thread != NULL) {
+        idle = thread->next_idle;
+    } else if ((thread = pages_alloc(sizeof *thread)) != NULL) {
+        tally_publish(&thread->tally);
+        thread->next = sample_threads;
+        __atomic_store_n(&sample_threads, thread, __ATOMIC_RELEASE);
+    }
+    pthread_mutex_unlock(&lock);
+    return thread;
+}
+
+static void thread_begin(struct sample_thread *thread)
+{
+    thread->tid = (pid_t)syscall(SYS_gettid);
+    thread->account = account_thread();
+    thread->state = (uintptr_t)sample_host.frames->binding.attached_state();
+    thread->walk.reader = thread->look.walk.reader = sample_host.frames;
+    thread->unwind.peek = &thread->walk.peek;
+    thread->start_cpu_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID);
+    thread->period_ns = 0;
+    meter_hand_over(&thread->meter, 0, thread->start_cpu_ns);
+    thread->look.next_ns = 0;
+    thread->look.seen_ns = thread->look.charged_ns = mono_now_ns();
+    thread->look.cpu_ns = thread->look.handled_ns = thread->start_cpu_ns;
+    thread->look.off_ns = 0;
+    thread->look.is_parked = false;
+    thread->is_masked = !wake_is_unblocked();
+}
+
+void sample_thread_enter_slow(void)
+{
+    struct sample_thread *thread;
+    if (!__atomic_load_n(&sample_is_running, __ATOMIC_ACQUIRE) || sample_self != NULL)
+        return;
+    thread = thread_take();
+    if (thread == NULL)
+        return;
+    thread_begin(thread);
+    if (thread->account == NULL || pthread_setspecific(thread_end, thread) != 0)
+        return; /* memory is out: the thread goes without samples */
+    sample_self = thread;
+    if (wake_has_ticks() && !thread->is_masked)
+        wake_arm_ticks(&thread->wake, thread->tid);
+    __atomic_store_n(&thread->alive, 1, __ATOMIC_RELEASE);
+}
+
+/* ---- learning ------------------------------------------------------------------------------- */
+
+static int learn_here(void)
+{
+    struct sample_thread *self = sample_self;
+    if (self == NULL)
+        return -1;
+    self->learn_result = -1;
+    self->is_learning = 1;
+    if (wake_self(self->tid) < 0)
+        self->is_learning = 0;
+    return self->learn_result;
+}
+
+void sample_learn_slow(enum sample_event event)
+{
+    sample_thread_enter();
+    if (sample_self == NULL)
+        return;
+    /* Not understood: its samples count as the program's; the like of it may not be tried again. */
+    (void)!learn_here();
+    __atomic_fetch_and(&sample_unlearned, ~(1u << event), __ATOMIC_RELAXED);
+}
+
+/* ---- fork ----------------------------------------------------------------------------------- */
+
+static bool paused_for_fork;
+
+static int resume_after_fork(void *unused)
+{
+    (void)unused;
+    if (__atomic_load_n(&sample_is_running, __ATOMIC_ACQUIRE))
+        (void)!helper_start();
+    return 0;
+}
+
+/* os.fork() warns of other threads, and ours must not be among them. */
+static void before_fork(void)
+{
+    paused_for_fork = __atomic_load_n(&sample_is_running, __ATOMIC_ACQUIRE);
+    if (paused_for_fork)
+        helper_stop(true);
+    pthread_mutex_lock(&lock);
+}
+
+static void after_fork_in_parent(void)
+{
+    pthread_mutex_unlock(&lock);
+    /* Not at once: os.fork() counts the threads when it is back. */
+    if (paused_for_fork && sample_host.call_soon(resume_after_fork, NULL) < 0)
+        resume_after_fork(NULL);
+}
+
+static void after_fork_in_child(void)
+{
+    pthread_mutex_init(&lock, NULL);
+    helper_after_fork();
+    for (struct sample_thread *thread = sample_threads; thread != NULL; thread = thread->next) {
+        wake_forget(&thread->wake);
+        thread->alive = 0;
+        thread->lock = 0;
+    }
+    if (was_started && refusal == NULL)
+        wake_stop();
+    sample_threads = NULL;
+    sample_tallies = NULL;
+    idle = NULL;
+    sample_self = NULL;
+    sample_is_running = 0;
+    sample_unlearned = 0;
+    was_started = false;
+    refusal = NULL;
+}
+
+/* ---- start and end -------------------------------------------------------------------------- */
+
+static const char *prepare(void)
+{
+    static bool is_prepared;
+    struct tick_anchor first = ticks_anchor();
+    if (!is_prepared) {
+        if (pthread_key_create(&thread_end, thread_ended) != 0 ||
+            pthread_atfork(before_fork, after_fork_in_parent, after_fork_in_child) != 0)
+            return "the C library has no room left for what sampling needs";
+        is_prepared = true;
+    }
+    if (unwind_read_objects() < 0)
+        return "/proc/self/maps cannot be read";
+    ticks_per_ns = 1.0 / ticks_scale_ns(&first, &first);
+    return NULL;
+}
+
+/* In the first thread: its stack shows where the interpreter calls our callbacks. */
+static const char *learn_loop(void)
+{
+    sample_thread_enter_slow();
+    if (sample_self == NULL)
+        return "there is no memory for samples";
+    peek_forget(&sample_self->walk.peek);
+    if (verdict_prepare(&sample_self->unwind, sample_host.eval_loop, sample_host.ordinary_call) <
+            0 ||
+        learn_here() < 0)
+        return "the interpreter's native stack cannot be followed";
+    return NULL;
+}
+
+static const char *start(const struct sample_host *host)
+{
+    const char *reason = prepare();
+    if (reason != NULL)
+        return reason;
+    sample_host = *host;
+    reason = wake_start(on_signal);
+    if (reason != NULL)
+        return reason;
+    __atomic_store_n(&sample_is_running, 1, __ATOMIC_RELEASE);
+    reason = learn_loop();
+    if (reason == NULL && helper_start() < 0)
+        reason = "no thread can be started";
+    if (reason != NULL) {
+        sample_stop();
+        return reason;
+    }
+    sample_unlearned = ~0u;
+    return NULL;
+}
+
+const char *sample_start(const struct sample_host *host)
+{
+    if (!was_started) {
+        was_started = true;
+        refusal = start(host);
+    }
+    return refusal;
+}
+
+void sample_stop(void)
+{
+    if (!__atomic_exchange_n(&sample_is_running, 0, __ATOMIC_ACQ_REL))
+        return;
+    sample_unlearned = 0;
+    helper_stop(false);
+    for (struct sample_thread *thread = __atomic_load_n(&sample_threads, __ATOMIC_ACQUIRE);
+         thread != NULL; thread = thread->next)
+        wake_disarm(&thread->wake);
+    wake_stop();
+}
+
+size_t sample_describe(char *text, size_t room)
+{
+    const char *mechanism = wake_has_perf()
+                                ? wake_has_ticks() ? "perf event and thread timer" : "perf event"
+                                : "thread timer";
+    unsigned long long samples = 0, discarded = 0, torn = 0;
+    int n;
+    if (!was_started)
+        return 0;
+    for (const struct sample_tally *tally = __atomic_load_n(&sample_tallies, __ATOMIC_ACQUIRE);
+         tally != NULL; tally = tally->next) {
+        samples += tally->samples;
+        discarded += tally->discarded;
+        torn += tally->torn;
+    }
+    if (refusal != NULL)
+        n = snprintf(text, room, "{\"refused\": \"%s\"}", refusal);
+    else
+        n = snprintf(text, room,
+                     "{\"mechanism\": \"%s\", \"signal\": %d, \"samples\": %llu, "
+                     "\"discarded\": %llu, \"torn\": %llu}",
+                     mechanism, wake_signal(), samples, discarded, torn);
+    return n < 0 || (size_t)n >= room ? 0 : (size_t)n;
+}

@@ -1,0 +1,92 @@
+/* sample_meter.c - see sample_meter.h. */
+#include "lines/sample_meter.h"
+
+#define PERIOD_FIRST_NS 200000u
+#define PERIOD_LAST_NS 1000000u
+#define SAMPLES_AT_FIRST 2000u   /* 0.4 s of CPU time */
+#define SAMPLES_UNTIL_LAST 8000u /* the period grows in between */
+#define LEAST_SHARE 80u          /* of a period that a sample may cost: 1/80 */
+/* More than this cannot be left from times in the kernel that a tick would have found. */
+#define KERNEL_MOST_NS 100000000u
+
+/* Moves whole periods without a signal from what is metered to what is put aside. */
+static void put_aside(struct sample_meter *meter, uint64_t periods, uint64_t period_ns)
+{
+    meter->kernel_ns += periods * period_ns;
+    meter->cpu_ns += periods * period_ns;
+}
+
+static uint64_t take_rest(struct sample_meter *meter, uint64_t cpu_ns)
+{
+    uint64_t weight = cpu_ns > meter->cpu_ns ? cpu_ns - meter->cpu_ns : 0;
+    meter->cpu_ns = cpu_ns;
+    if (meter->kernel_ns > KERNEL_MOST_NS) {
+        weight += meter->kernel_ns;
+        meter->kernel_ns = 0;
+    }
+    return weight;
+}
+
+static uint64_t take_event(struct sample_meter *meter, const struct meter_reading *now)
+{
+    uint64_t passed = now->cpu_ns > meter->cpu_ns ? now->cpu_ns - meter->cpu_ns : 0;
+    if (now->has_ticks && now->period_ns != 0) {
+        uint64_t periods = (passed + now->period_ns / 2) / now->period_ns;
+        if (periods > 1)
+            put_aside(meter, periods - 1, now->period_ns);
+    }
+    return take_rest(meter, now->cpu_ns);
+}
+
+static uint64_t take_tick(struct sample_meter *meter, const struct meter_reading *now)
+{
+    uint64_t passed = now->cpu_ns - meter->tick_cpu_ns;
+    bool was_in_kernel = (now->system_ns - meter->tick_system_ns) * 2 > passed;
+    uint64_t weight;
+    meter->tick_cpu_ns = now->cpu_ns;
+    meter->tick_system_ns = now->system_ns;
+    if (!now->has_perf)
+        return take_rest(meter, now->cpu_ns);
+    if (!was_in_kernel)
+        return 0; /* the perf event sees that better */
+    if (now->period_ns != 0 && now->cpu_ns > meter->cpu_ns)
+        put_aside(meter, (now->cpu_ns - meter->cpu_ns) / now->period_ns, now->period_ns);
+    weight = meter->kernel_ns;
+    meter->kernel_ns = 0;
+    return weight;
+}
+
+uint64_t meter_take(struct sample_meter *meter, const struct meter_reading *now)
+{
+    return now->is_tick ? take_tick(meter, now) : take_event(meter, now);
+}
+
+void meter_hand_over(struct sample_meter *meter, uint64_t old_cpu_ns, uint64_t new_cpu_ns)
+{
+    uint64_t rest = old_cpu_ns > meter->cpu_ns ? old_cpu_ns - meter->cpu_ns : 0;
+    meter->kernel_ns += rest;
+    meter->cpu_ns = new_cpu_ns;
+    meter->tick_cpu_ns = new_cpu_ns;
+    meter->tick_system_ns = 0;
+}
+
+uint64_t meter_period_ns(uint64_t n_samples, uint64_t cost_ns)
+{
+    uint64_t period = PERIOD_LAST_NS;
+    uint64_t least = cost_ns * LEAST_SHARE;
+    if (n_samples <= SAMPLES_AT_FIRST)
+        return PERIOD_FIRST_NS;
+    if (n_samples < SAMPLES_UNTIL_LAST)
+        period = PERIOD_FIRST_NS + (PERIOD_LAST_NS - PERIOD_FIRST_NS) *
+                                       (n_samples - SAMPLES_AT_FIRST) /
+                                       (SAMPLES_UNTIL_LAST - SAMPLES_AT_FIRST);
+    return period < least ? least : period;
+}
+
+uint64_t meter_random_ns(uint64_t *state, uint64_t mean_ns)
+{
+    *state ^= *state << 13;
+    *state ^= *state >> 7;
+    *state ^= *state << 17;
+    return mean_ns / 2 + *state % (mean_ns + 1);
+}

@@ -1,0 +1,81 @@
+/*
+ * sample_thread.h - the sampler's own view of a thread; shared by sample.c (the thread itself, and
+ * its signal handler) and sample_blocked.c (the helper thread).
+ */
+#ifndef PROFTRACE_LINES_SAMPLE_THREAD_H
+#define PROFTRACE_LINES_SAMPLE_THREAD_H
+
+#include "interp/unwind.h"
+#include "lines/account.h"
+#include "lines/sample_meter.h"
+#include "lines/sample_walk.h"
+#include "lines/sample_wake.h"
+
+/* What the helper thread knows of one thread; it alone touches it. */
+struct sample_look {
+    uint64_t next_ns;          /* when to look again */
+    uint64_t seen_ns;          /* the last look */
+    uint64_t charged_ns;       /* up to where its time off the CPU was charged */
+    uint64_t cpu_ns;           /* CPU time at the last look that found a change */
+    uint64_t interval_ns;      /* mean, while it changes */
+    uint64_t off_ns;           /* time off the CPU that has not been charged */
+    uint64_t handled_ns;       /* CPU time when its handler was last seen to run */
+    uint32_t n_handled;        /* signals by then */
+    bool is_parked;            /* it was off the CPU at the last look, at `walk` */
+    struct sample_place clock; /* where a clock of cold code is running, while it is parked */
+    struct sample_walk walk;
+};
+
+struct sample_thread {
+    struct sample_tally tally;  /* written by its handler; kept when the thread ends */
+    struct sample_thread *next; /* of all there ever were */
+    struct sample_thread *next_idle;
+    uint32_t alive; /* atomic */
+    uint32_t lock;  /* atomic: the helper is looking, or the thread is ending */
+    pid_t tid;
+    uintptr_t state; /* its thread state in the interpreter; atomic */
+    struct lines_thread *account;
+    struct wake wake;
+    uint64_t period_ns; /* atomic: of its perf event, 0 = none */
+    uint32_t n_armed;   /* atomic: counts perf events */
+    bool is_masked;     /* it blocks our signal */
+    /* of the handler */
+    uint32_t is_learning;
+    int learn_result;
+    uint32_t n_handled; /* atomic: signals */
+    uint32_t n_armed_seen;
+    uint64_t cost_ticks; /* of all of them */
+    uint64_t start_cpu_ns;
+    struct sample_meter meter;
+    struct unwind unwind;
+    struct sample_walk walk;
+    struct sample_look look;
+};
+
+extern struct sample_thread *sample_threads; /* list head; read with acquire order */
+extern struct sample_host sample_host;
+extern uint32_t sample_is_running; /* atomic */
+
+/* CPU time of any thread of this process; 0 = it is gone. */
+uint64_t sample_cpu_ns(pid_t tid);
+
+/* ns of CPU time or of time off the CPU, in ticks. */
+uint64_t sample_ticks(uint64_t ns);
+
+/* Where the clock of cold code runs in a thread that stands still, or is the calling one. */
+void sample_find_clock(const struct lines_thread *account, struct sample_place *clock);
+
+/* Takes and gives back the right to look at a thread, or to end it. */
+void sample_lock(struct sample_thread *thread);
+void sample_unlock(struct sample_thread *thread);
+
+/* ---- sample_blocked.c ----------------------------------------------------------------------- */
+
+/* Starts the helper thread; -1 when it cannot be. */
+NODISCARD int helper_start(void);
+/* Asks it to end; `wait` until it is gone. */
+void helper_stop(bool wait);
+/* In a forked child, which has none. */
+void helper_after_fork(void);
+
+#endif

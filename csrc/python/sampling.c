@@ -1,0 +1,53 @@
+/* sampling.c - see sampling.h. */
+#include "python/sampling.h"
+
+#include "lines/sample.h"
+
+#include <dlfcn.h>
+#include <stddef.h>
+
+static struct frame_reader reader;
+
+/* The first of two names that this interpreter exports; they changed between versions. */
+static void *find_symbol(const char *name, const char *older_name)
+{
+    void *found = dlsym(RTLD_DEFAULT, name);
+    return found != NULL ? found : dlsym(RTLD_DEFAULT, older_name);
+}
+
+static const char *find_layout(void)
+{
+    struct interp_binding *binding = &reader.binding;
+    *binding = (struct interp_binding){
+        .runtime = dlsym(RTLD_DEFAULT, "_PyRuntime"),
+        .hexversion = (uint32_t)Py_Version,
+        .free_threaded = COMPAT_IS_FREE_THREADED,
+        .attached_state = (void *(*)(void))find_symbol("PyThreadState_GetUnchecked",
+                                                       "_PyThreadState_UncheckedGet"),
+        .known_state = (void *(*)(void))PyGILState_GetThisThreadState,
+        .is_finalizing = (int (*)(void))find_symbol("Py_IsFinalizing", "_Py_IsFinalizing"),
+    };
+    if (binding->runtime == NULL || binding->attached_state == NULL ||
+        binding->is_finalizing == NULL)
+        return "the interpreter does not show its threads";
+    return layout_find(&reader.layout, binding);
+}
+
+const char *sampling_start(void)
+{
+    struct sample_host host = {
+        .frames = &reader,
+        .ordinary_call = (uintptr_t)dlsym(RTLD_DEFAULT, "PyObject_Vectorcall"),
+        .eval_loop = (uintptr_t)dlsym(RTLD_DEFAULT, "_PyEval_EvalFrameDefault"),
+        .state_tracing = offsetof(PyThreadState, tracing),
+        .call_soon = Py_AddPendingCall,
+    };
+    static bool has_layout;
+    if (!has_layout) {
+        const char *reason = find_layout();
+        if (reason != NULL)
+            return reason;
+        has_layout = true;
+    }
+    return sample_start(&host);
+}
