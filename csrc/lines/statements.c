@@ -19,7 +19,9 @@ struct analysis {
     uint32_t *queue;
     uint32_t *seen; /* stamp of the search that visited it last */
     uint32_t stamp;
-    uint8_t *is_header; /* the way back of a loop leads here */
+    uint32_t *fetcher;     /* by what takes an item: 1 + what fetches it; 0 = takes none */
+    uint8_t *is_header;    /* the way back of a loop leads here */
+    uint8_t *is_with_work; /* enters or leaves a `with` block */
     uint8_t *skips;
     int64_t steps_left;
 };
@@ -48,7 +50,9 @@ static void analysis_free(struct analysis *a)
     free(a->by_line);
     free(a->queue);
     free(a->seen);
+    free(a->fetcher);
     free(a->is_header);
+    free(a->is_with_work);
     free(a->skips);
 }
 
@@ -59,18 +63,25 @@ static int analysis_alloc(struct analysis *a, uint32_t n)
     a->by_line = malloc((n + 1) * sizeof *a->by_line);
     a->queue = malloc((n + 1) * sizeof *a->queue);
     a->seen = calloc(n + 1, sizeof *a->seen);
+    a->fetcher = calloc(n + 1, sizeof *a->fetcher);
     a->is_header = calloc(n + 1, 1);
+    a->is_with_work = calloc(n + 1, 1);
     a->skips = calloc(n + 1, 1);
-    return a->depth && a->keys && a->by_line && a->queue && a->seen && a->is_header && a->skips
+    return a->depth && a->keys && a->by_line && a->queue && a->seen && a->fetcher && a->is_header &&
+                   a->is_with_work && a->skips
                ? 0
                : -1;
 }
 
-static void find_headers(struct analysis *a)
+static void find_loops(struct analysis *a)
 {
-    for (uint32_t i = 0; i < a->code->n_instrs; i++)
-        if (instr_may_jump(&a->code->instrs[i]) && a->code->instrs[i].closes_loop)
-            a->is_header[a->code->instrs[i].target] = 1;
+    const struct instr *instrs = a->code->instrs;
+    for (uint32_t i = 0; i < a->code->n_instrs; i++) {
+        if (instr_may_jump(&instrs[i]) && instrs[i].closes_loop)
+            a->is_header[instrs[i].target] = 1;
+        if (instrs[i].iterates && instrs[i].item < a->code->n_instrs)
+            a->fetcher[instrs[i].item] = i + 1;
+    }
 }
 
 static void reach(struct analysis *a, uint32_t at, int32_t depth, uint32_t *n_queued)
@@ -125,10 +136,16 @@ static bool repeats_header(const struct analysis *a, uint32_t at)
            line_of(a, target) != line_of(a, at) && !instrs[target].iterates;
 }
 
+/* The instruction that fetches what this one takes, UINT32_MAX if this does not take an item. */
+static uint32_t fetcher_of(const struct analysis *a, uint32_t at)
+{
+    return a->fetcher[at] == 0 ? UINT32_MAX : a->fetcher[at] - 1;
+}
+
 /*
  * Whether an arrival here is an iteration of a loop. It is told by the instruction that fetches the
- * next item, or by the one behind it when only that is on the line of the loop (the compiler of
- * 3.12 puts the first on the line of the bracket of a comprehension).
+ * next item, or by the one that takes it when only that is on the line of the loop (some compilers
+ * put the first on the line of the bracket of a comprehension).
  */
 static bool is_iteration(const struct analysis *a, uint32_t at)
 {
@@ -136,10 +153,23 @@ static bool is_iteration(const struct analysis *a, uint32_t at)
     if (repeats_header(a, at))
         return true;
     if (instrs[at].iterates)
-        return at + 1 < a->code->n_instrs && instrs[at + 1].line == instrs[at].line;
-    if (at > 0 && instrs[at - 1].iterates)
-        return instrs[at - 1].line != instrs[at].line;
+        return instrs[instrs[at].item].line == instrs[at].line;
+    if (fetcher_of(a, at) != UINT32_MAX)
+        return instrs[fetcher_of(a, at)].line != instrs[at].line;
     return a->is_header[at] && instrs[at].flow != FLOW_JUMP;
+}
+
+/*
+ * Whether an arrival here is an iteration that counts although its line has something in progress
+ * that stands at `base` on the stack: if that is only what the loop iterates over.
+ */
+static bool is_counted_iteration(const struct analysis *a, uint32_t at, int32_t base)
+{
+    const struct instr *instrs = a->code->instrs;
+    uint32_t fetcher = instrs[at].iterates ? at : fetcher_of(a, at);
+    if (!is_iteration(a, at))
+        return false;
+    return fetcher == UINT32_MAX || a->depth[instrs[fetcher].maker] - 1 == base;
 }
 
 static bool visit(struct analysis *a, uint32_t at, uint32_t *n_queued)
@@ -152,25 +182,22 @@ static bool visit(struct analysis *a, uint32_t at, uint32_t *n_queued)
     return true;
 }
 
-/*
- * Stamps what can be reached from the instructions in `line` (n of them, all on one line) that
- * stand at `base`, while more than `base` values are on the stack: while what they began is in
- * progress.
- */
-static void stamp_in_progress(struct analysis *a, const uint32_t *line, uint32_t n, int32_t base)
+/* The depth of the stack under what an instruction begins: under its result, if that stays. */
+static int32_t base_of(const struct analysis *a, uint32_t at)
+{
+    const struct instr *instr = &a->code->instrs[at];
+    if (a->depth[at] == UNREACHED)
+        return UNREACHED;
+    return a->depth[at] + (instr->makes && instr->effect_next <= 0 ? instr->effect_next - 1 : 0);
+}
+
+/* Stamps what can be reached from what is queued while more than `base` values are on the stack. */
+static void spread(struct analysis *a, int32_t base, uint32_t n_queued)
 {
     const struct instr_list *code = a->code;
-    uint32_t n_queued = 0, done = 0;
+    uint32_t done = 0;
     uint32_t next[2];
     int32_t depths[2];
-    a->stamp++;
-    for (uint32_t i = 0; i < n; i++) {
-        if (a->depth[line[i]] != base)
-            continue;
-        for (int k = successors(a, line[i], next, depths) - 1; k >= 0; k--)
-            if (depths[k] > base)
-                visit(a, next[k], &n_queued);
-    }
     while (done < n_queued) {
         uint32_t at = a->queue[done++];
         for (int k = successors(a, at, next, depths) - 1; k >= 0; k--)
@@ -181,6 +208,26 @@ static void stamp_in_progress(struct analysis *a, const uint32_t *line, uint32_t
                 code->guards[g].depth > base)
                 visit(a, code->guards[g].target, &n_queued);
     }
+}
+
+/*
+ * Stamps where something is in progress that the instructions in `line` (n of them, all on one
+ * line) begin at `base`.
+ */
+static void stamp_in_progress(struct analysis *a, const uint32_t *line, uint32_t n, int32_t base)
+{
+    uint32_t n_queued = 0;
+    uint32_t next[2];
+    int32_t depths[2];
+    a->stamp++;
+    for (uint32_t i = 0; i < n; i++) {
+        if (base_of(a, line[i]) != base)
+            continue;
+        for (int k = successors(a, line[i], next, depths) - 1; k >= 0; k--)
+            if (depths[k] > base)
+                visit(a, next[k], &n_queued);
+    }
+    spread(a, base, n_queued);
 }
 
 /*
@@ -210,7 +257,7 @@ static void skip_in_progress(struct analysis *a, const uint32_t *line, uint32_t 
         uint32_t at = line[i];
         if (a->seen[at] != a->stamp || a->depth[at] <= base)
             continue;
-        if (!is_iteration(a, at))
+        if (!is_counted_iteration(a, at, base))
             a->skips[at] |= is_location(a, at) && is_reached_in_progress_only(a, at);
         else if (a->code->instrs[at].iterates && at > 0 && line_of(a, at - 1) != line_of(a, at))
             entered_from_elsewhere = true;
@@ -235,11 +282,11 @@ static bool ends_a_test(const struct analysis *a, uint32_t at)
 }
 
 /*
- * Whether the value that the instruction `at` takes from the stack was made, wholly or in the test
- * of a conditional expression, by other instructions of the same line: `x = (a if c` / `else b)`
- * comes back to its first line for the store.
+ * Whether other instructions of its line lead to `start`: by whatever path, or with `by_value`, by
+ * making the value that it takes from the stack, wholly or in the test of a conditional expression:
+ * `x = (a if c` / `else b)` comes back to its first line for the store.
  */
-static bool completes_its_line(struct analysis *a, uint32_t start)
+static bool is_led_to_by_its_line(struct analysis *a, uint32_t start, bool by_value)
 {
     const struct flow_graph *graph = &a->graph;
     int32_t line = line_of(a, start);
@@ -250,13 +297,13 @@ static bool completes_its_line(struct analysis *a, uint32_t start)
         uint32_t at = a->queue[done++];
         for (uint32_t e = graph->first_in[at]; e < graph->first_in[at + 1]; e++) {
             uint32_t pred = edge_source(graph->in[e]);
-            const struct instr *instr = &a->code->instrs[pred];
             /* `at` still needs the value, or begins one arm of a conditional expression. */
-            if (a->depth[at] < a->depth[start] && !ends_a_test(a, pred))
+            if (by_value && a->depth[at] < a->depth[start] && !ends_a_test(a, pred))
                 continue;
-            if (instr->line == line && at == start)
+            if (line_of(a, pred) == line && at == start)
                 continue; /* no event on this way */
-            if (instr->line == line && pred != start)
+            if (line_of(a, pred) == line && pred != start &&
+                (by_value || instr_falls_through(&a->code->instrs[pred])))
                 return true;
             visit(a, pred, &n_queued);
         }
@@ -264,64 +311,73 @@ static bool completes_its_line(struct analysis *a, uint32_t start)
     return false;
 }
 
-/* Whether another instruction of the line leads to this jump or return, by whatever path. */
-static bool ends_its_line(struct analysis *a, uint32_t start)
+/*
+ * Marks what is done for `with` blocks on a line when it comes back to it: entering them once the
+ * managers are there, and all that happens while an exit is on the stack. Where the items stand on
+ * lines of their own, the line of the `with` has nothing else.
+ */
+static void find_with_work(struct analysis *a, const uint32_t *line, uint32_t n)
 {
-    const struct flow_graph *graph = &a->graph;
-    int32_t line = line_of(a, start);
-    uint32_t n_queued = 0, done = 0;
-    a->stamp++;
-    visit(a, start, &n_queued);
-    while (done < n_queued) {
-        uint32_t at = a->queue[done++];
-        for (uint32_t e = graph->first_in[at]; e < graph->first_in[at + 1]; e++) {
-            uint32_t pred = edge_source(graph->in[e]);
-            const struct instr *instr = &a->code->instrs[pred];
-            if (instr->line == line && at == start)
-                continue; /* no event on this way */
-            if (instr->line == line && instr_falls_through(instr))
-                return true;
-            visit(a, pred, &n_queued);
-        }
+    const struct instr_list *code = a->code;
+    for (uint32_t i = 0; i < n; i++) {
+        uint32_t start = UINT32_MAX, n_queued = 0;
+        int32_t depth = 0; /* with the exit */
+        a->is_with_work[line[i]] |= code->instrs[line[i]].enters_with && is_location(a, line[i]);
+        for (uint32_t g = 0; g < code->n_guards && code->instrs[line[i]].leaves_with; g++)
+            if (code->guards[g].target + 1 == line[i] && code->guards[g].start < start) {
+                start = code->guards[g].start;
+                depth = code->guards[g].depth;
+            }
+        if (start == UINT32_MAX || a->steps_left < 0)
+            continue;
+        a->stamp++;
+        visit(a, start, &n_queued);
+        spread(a, depth - 1, n_queued);
+        for (uint32_t k = 0; k < n; k++)
+            a->is_with_work[line[k]] |= a->seen[line[k]] == a->stamp && is_location(a, line[k]);
     }
-    return false;
+}
+
+/* Does for a line what its values in progress do not tell. */
+static void skip_completions(struct analysis *a, const uint32_t *line, uint32_t n)
+{
+    for (uint32_t i = 0; i < n; i++) {
+        const struct instr *instr = &a->code->instrs[line[i]];
+        if (a->steps_left < 0 || !is_location(a, line[i]) || a->skips[line[i]] ||
+            is_iteration(a, line[i]))
+            continue;
+        a->skips[line[i]] = (instr->takes && is_led_to_by_its_line(a, line[i], true)) ||
+                            ((instr->flow == FLOW_END || instr->flow == FLOW_JUMP) &&
+                             is_led_to_by_its_line(a, line[i], false));
+    }
 }
 
 static void analyse_line(struct analysis *a, const uint32_t *line, uint32_t n)
 {
     uint32_t n_locations = 0, n_skipped = 0;
     int32_t deepest_done = UNREACHED;
+    find_with_work(a, line, n);
     for (uint32_t i = 0; i < n; i++)
-        n_locations += is_location(a, line[i]);
-    if (n_locations < 2)
-        return;
+        n_locations += is_location(a, line[i]) && !a->is_with_work[line[i]];
     for (;;) { /* each depth that the line begins something at, from the outside in */
         int32_t base = INT32_MAX;
         for (uint32_t i = 0; i < n; i++)
-            if (a->depth[line[i]] != UNREACHED && a->depth[line[i]] > deepest_done &&
-                a->depth[line[i]] < base)
-                base = a->depth[line[i]];
-        if (base == INT32_MAX || a->steps_left < 0)
+            if (base_of(a, line[i]) > deepest_done && base_of(a, line[i]) < base)
+                base = base_of(a, line[i]);
+        if (base == INT32_MAX || a->steps_left < 0 || n_locations < 2)
             break;
         skip_in_progress(a, line, n, base);
         deepest_done = base;
     }
-    for (uint32_t i = 0; i < n; i++) {
-        const struct instr *instr = &a->code->instrs[line[i]];
-        if (a->steps_left >= 0 && is_location(a, line[i]) && !a->skips[line[i]] &&
-            !is_iteration(a, line[i])) {
-            if (instr->takes && completes_its_line(a, line[i]))
-                a->skips[line[i]] = 1;
-            else if ((instr->flow == FLOW_END || instr->flow == FLOW_JUMP) &&
-                     ends_its_line(a, line[i]))
-                a->skips[line[i]] = 1;
-        }
-    }
+    if (n_locations >= 2)
+        skip_completions(a, line, n);
     for (uint32_t i = 0; i < n; i++)
-        n_skipped += a->skips[line[i]];
-    if (n_skipped == n_locations) /* no beginning was found: believe the events */
-        for (uint32_t i = 0; i < n; i++)
+        n_skipped += a->skips[line[i]] && !a->is_with_work[line[i]];
+    for (uint32_t i = 0; i < n; i++) {
+        if (n_skipped == n_locations) /* no beginning was found: believe the events */
             a->skips[line[i]] = 0;
+        a->skips[line[i]] |= a->is_with_work[line[i]];
+    }
 }
 
 static int compare_keys(const void *left, const void *right)
@@ -348,6 +404,55 @@ static void analyse_lines(struct analysis *a)
     }
 }
 
+/* The instruction that begins the value that is on top of the stack before `at`. */
+static uint32_t beginning_of_value(const struct analysis *a, uint32_t at)
+{
+    uint32_t first = at;
+    while (first > 0 && a->depth[first] > a->depth[at] - 1)
+        first--;
+    return first;
+}
+
+static int add_credit(struct analysis *a, uint32_t at, int32_t line)
+{
+    struct hit_rules *rules = a->rules;
+    struct hit_credit *credits =
+        realloc(rules->credits, (rules->n_credits + 1) * sizeof *rules->credits);
+    if (credits == NULL)
+        return -1;
+    rules->credits = credits;
+    credits[rules->n_credits++] =
+        (struct hit_credit){.unit = a->code->instrs[at].unit, .line = line};
+    return 0;
+}
+
+/*
+ * A `for` whose targets stand on another line than the instruction that fetches them (which is on
+ * the line of `for` or on that of what is iterated over, depending on the compiler): its entries
+ * and iterations are hits of the line of the targets.
+ */
+static int credit_loop_headers(struct analysis *a)
+{
+    const struct instr *instrs = a->code->instrs;
+    for (uint32_t i = 1; i < a->code->n_instrs; i++) {
+        uint32_t maker = i - 1, item = instrs[i].item, first;
+        if (!instrs[i].iterates || instrs[i].flow != FLOW_BRANCH || instrs[i].maker != maker ||
+            item >= a->code->n_instrs || instrs[item].line == instrs[i].line ||
+            instrs[item].line == 0 || a->depth[i] == UNREACHED)
+            continue;
+        first = beginning_of_value(a, maker);
+        a->skips[i] = 1;
+        a->skips[item] = 1;
+        if (line_of(a, maker) != line_of(a, first))
+            a->skips[maker] = 1;
+        if (add_credit(a, i, instrs[item].line) < 0)
+            return -1;
+        if (line_of(a, first) != instrs[item].line && add_credit(a, first, instrs[item].line) < 0)
+            return -1;
+    }
+    return 0;
+}
+
 void hit_rules_free(struct hit_rules *rules)
 {
     free(rules->skip);
@@ -365,9 +470,11 @@ int statements_find(const struct instr_list *code, struct hit_rules *rules)
     if (flow_graph_build(&a.graph, code) < 0 || analysis_alloc(&a, code->n_instrs) < 0)
         goto done;
     a.steps_left = (int64_t)STEPS_PER_INSTR * code->n_instrs;
-    find_headers(&a);
+    find_loops(&a);
     find_depths(&a);
     analyse_lines(&a);
+    if (credit_loop_headers(&a) < 0)
+        goto done;
     n_skipped = 0;
     for (uint32_t i = 0; i < code->n_instrs; i++) {
         if (!a.skips[i])

@@ -40,11 +40,16 @@ struct instr {
     uint32_t own_unit;   /* of the instruction itself: where its INSTRUCTION event is */
     int32_t line;        /* 0 = none: made by the compiler, no event */
     uint32_t target;     /* index of the instruction it jumps to */
+    uint32_t item;       /* if it iterates: index of the instruction that takes the item */
+    uint32_t maker;      /* and of the one that made the iterator, or its own if that is unknown */
     int32_t effect_next; /* change of the stack depth when it does not jump */
     int32_t effect_jump;
     uint8_t flow;     /* enum instr_flow */
     bool takes;       /* works on a value that was on the stack before */
-    bool iterates;    /* FOR_ITER */
+    bool makes;       /* its result stays on the stack, however much it takes (BUILD_LIST) */
+    bool enters_with; /* BEFORE_WITH, on a manager that is on the stack */
+    bool leaves_with; /* calls the exit of a `with` block after an exception */
+    bool iterates;    /* FOR_ITER, GET_ANEXT: fetches the next item of a loop */
     bool closes_loop; /* the way back of a loop, not the waiting loop of an await */
     bool resumes;     /* RESUME: the next event comes even when it is on the same line */
     bool suspends;    /* YIELD_VALUE, RETURN_GENERATOR: what follows may never run */

@@ -15,6 +15,10 @@ struct opcode_facts {
     bool is_prefix; /* EXTENDED_ARG */
     bool jumps_back;
     bool takes; /* although the stack gets no smaller */
+    bool makes;
+    bool makes_iterator;
+    bool enters_with;
+    bool leaves_with;
     bool iterates;
     bool closes_loop;
     bool resumes;
@@ -22,6 +26,7 @@ struct opcode_facts {
     bool reraises;
     bool silent;
     bool uncounted;
+    bool ends_send;
     bool ends_for; /* END_FOR: it is jumped over together with the POP behind it */
 };
 
@@ -67,13 +72,18 @@ static void classify_events(struct opcode_facts *facts, const char *name)
     facts->resumes = strcmp(name, "RESUME") == 0;
     facts->suspends = strcmp(name, "YIELD_VALUE") == 0 || strcmp(name, "RETURN_GENERATOR") == 0;
     facts->reraises = strcmp(name, "RERAISE") == 0;
+    facts->ends_send = strcmp(name, "END_SEND") == 0;
     facts->ends_for = strcmp(name, "END_FOR") == 0;
 }
 
 static void classify(struct opcode_facts *facts, const char *name, bool jumps)
 {
     facts->is_prefix = strcmp(name, "EXTENDED_ARG") == 0;
-    facts->iterates = strcmp(name, "FOR_ITER") == 0;
+    facts->iterates = strcmp(name, "FOR_ITER") == 0 || strcmp(name, "GET_ANEXT") == 0;
+    facts->makes_iterator = strcmp(name, "GET_ITER") == 0 || strcmp(name, "GET_AITER") == 0;
+    facts->makes = name_starts(name, "BUILD_");
+    facts->enters_with = name_starts(name, "BEFORE_") && strstr(name, "WITH") != NULL;
+    facts->leaves_with = strcmp(name, "WITH_EXCEPT_START") == 0;
     facts->jumps_back = name_starts(name, "JUMP_BACKWARD");
     facts->closes_loop = strcmp(name, "JUMP_BACKWARD") == 0;
     facts->takes = strcmp(name, "COPY") == 0 || strcmp(name, "SWAP") == 0 ||
@@ -219,11 +229,41 @@ static int stack_effect(int opcode, uint32_t argument, int jump)
     return effect == PY_INVALID_STACK_EFFECT ? 0 : effect;
 }
 
+/* What was met of a loop that is still to be found as a whole. */
+struct loop_search {
+    uint32_t maker; /* of the iterator; UINT32_MAX = none, or something jumped since */
+    uint32_t anext; /* the GET_ANEXT whose value is awaited */
+};
+
+/*
+ * Finds what takes the items of a loop, and what made its iterator: it stands in front of what
+ * fetches them, with only the beginning of a comprehension between them.
+ */
+static void link_loop(struct reading *reading, const struct opcode_facts *facts,
+                      struct loop_search *loop)
+{
+    uint32_t at = reading->n_instrs;
+    if (facts->iterates) {
+        reading->instrs[at].item = at + 1;
+        reading->instrs[at].maker = loop->maker == UINT32_MAX ? at : loop->maker;
+        loop->anext = facts->flow == FLOW_NEXT ? at : UINT32_MAX;
+    }
+    if (facts->ends_send && loop->anext != UINT32_MAX) {
+        reading->instrs[loop->anext].item = at + 1;
+        loop->anext = UINT32_MAX;
+    }
+    if (facts->makes_iterator)
+        loop->maker = at;
+    else if (facts->flow != FLOW_NEXT || facts->iterates)
+        loop->maker = UINT32_MAX;
+}
+
 /* Targets are code units at first; the instructions behind them may not have been read yet. */
 static void read_instrs(struct reading *reading)
 {
     uint32_t argument = 0, first_unit = 0, unit = 0;
     const struct opcode_facts *previous = &opcodes[0];
+    struct loop_search loop = {UINT32_MAX, UINT32_MAX};
     while (unit < reading->n_units) {
         int opcode = reading->bytes[2 * unit];
         const struct opcode_facts *facts = &opcodes[opcode];
@@ -244,6 +284,9 @@ static void read_instrs(struct reading *reading)
             .flow = facts->flow,
             .takes =
                 facts->takes || facts->flow == FLOW_END || stack_effect(opcode, argument, 0) < 0,
+            .makes = facts->makes,
+            .enters_with = facts->enters_with,
+            .leaves_with = facts->leaves_with,
             .iterates = facts->iterates,
             .closes_loop = facts->closes_loop,
             .resumes = facts->resumes,
@@ -253,6 +296,7 @@ static void read_instrs(struct reading *reading)
             .uncounted = facts->uncounted || previous->ends_for,
         };
         previous = facts;
+        link_loop(reading, facts, &loop);
         reading->n_instrs++;
         argument = 0;
         first_unit = unit;

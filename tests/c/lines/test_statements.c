@@ -41,8 +41,12 @@ static unsigned skipped(struct instr *instrs, uint32_t n, const struct instr_gua
     unsigned result = 0;
     int n_skipped, n_seen = 0;
     CHECK(n <= 32);
-    for (uint32_t i = 0; i < n; i++)
+    for (uint32_t i = 0; i < n; i++) {
         instrs[i].unit = i;
+        instrs[i].item = i + 1;
+        if (instrs[i].iterates && instrs[i].maker == 0)
+            instrs[i].maker = i;
+    }
     n_skipped = statements_find(&list, &rules);
     for (uint32_t i = 0; i < n; i++)
         if (unit_is_marked(rules.skip, i)) {
@@ -98,16 +102,73 @@ static void a_comprehension_counts_iterations_wherever_its_parts_stand(void)
 {
     /* [ (line 1) element (2) for x in y (3) ] as 3.12 and as 3.13 lay it out. */
     struct instr with_bracket[] = {
-        NEXT(3, 1),  NEXT(1, 1),     FOR_ITER(1, 7), NEXT(3, -1), NEXT(2, 1),
-        NEXT(2, -1), LOOP_END(2, 2), NEXT(1, -2),    NEXT(1, -1), END(4),
+        NEXT(3, 1),  NEXT(3, 0),     NEXT(1, 1),  FOR_ITER(1, 8), NEXT(3, -1), NEXT(2, 1),
+        NEXT(2, -1), LOOP_END(2, 3), NEXT(1, -2), NEXT(1, -1),    END(4),
     };
     struct instr with_for[] = {
-        NEXT(3, 1),  NEXT(1, 1),     FOR_ITER(3, 7), NEXT(3, -1), NEXT(2, 1),
-        NEXT(2, -1), LOOP_END(2, 2), NEXT(3, -2),    NEXT(1, -1), END(4),
+        NEXT(3, 1),  NEXT(3, 0),     NEXT(1, 1),  FOR_ITER(3, 8), NEXT(3, -1), NEXT(2, 1),
+        NEXT(2, -1), LOOP_END(2, 3), NEXT(3, -2), NEXT(1, -1),    END(4),
     };
-    CHECK_EQ(SKIPPED(with_bracket), 1u << 2 | 1u << 7);
+    with_bracket[3].maker = with_for[3].maker = 1;
+    CHECK_EQ(SKIPPED(with_bracket), 1u << 3 | 1u << 8);
     /* The way in is one arrival at FOR_ITER, so the evaluation of y is not another. */
-    CHECK_EQ(SKIPPED(with_for) & (1u << 0 | 1u << 2), 1u << 0);
+    CHECK_EQ(SKIPPED(with_for) & (1u << 0 | 1u << 3), 1u << 0);
+}
+
+static void the_targets_of_a_loop_get_its_hits_wherever_it_is_fetched(void)
+{
+    /* for (line 1) x (2) in y (3): 3.12 fetches on line 1, 3.13 on line 3. */
+    struct instr on_for[] = {
+        NEXT(3, 1), NEXT(1, 0), FOR_ITER(1, 5), NEXT(2, -1), LOOP_END(4, 2), NEXT(1, -2), END(5),
+    };
+    struct instr on_y[] = {
+        NEXT(3, 1), NEXT(3, 0), FOR_ITER(3, 5), NEXT(2, -1), LOOP_END(4, 2), NEXT(3, -2), END(5),
+    };
+    struct hit_rules rules;
+    on_for[2].maker = on_y[2].maker = 1;
+    CHECK_EQ(SKIPPED(on_for) & 0x1f, 1u << 1 | 1u << 2 | 1u << 3);
+    CHECK_EQ(SKIPPED(on_y) & 0x1f, 1u << 2 | 1u << 3);
+    /* `skipped` has set the units. */
+    CHECK(statements_find(&(struct instr_list){on_y, 7, NULL, 0, 7}, &rules) > 0);
+    CHECK_EQ(rules.n_credits, 2);
+    CHECK_EQ(rules.credits[0].unit, 2); /* an iteration */
+    CHECK_EQ(rules.credits[0].line, 2);
+    CHECK_EQ(rules.credits[1].unit, 0); /* an entry, which is a hit of line 3 as well */
+    CHECK_EQ(rules.credits[1].line, 2);
+    hit_rules_free(&rules);
+}
+
+static void a_display_goes_on_after_its_first_part(void)
+{
+    struct instr display[] = {
+        NEXT(2, 1), /* { (line 1) "a": x (2) */
+        {.line = 1, .effect_next = 0, .makes = true, .takes = true},
+        NEXT(3, 1),  /* **y (3) */
+        NEXT(1, -1), /* goes into what was made */
+        NEXT(1, -1),
+        NEXT(4, 1),
+        END(4),
+    };
+    CHECK_EQ(SKIPPED(display), 1u << 3);
+}
+
+static void a_with_whose_items_stand_on_other_lines_has_no_hits(void)
+{
+    struct instr with[] = {
+        NEXT(2, 1),                                         /* the manager */
+        {.line = 1, .effect_next = 1, .enters_with = true}, /* its exit and its value */
+        NEXT(2, -1),                                        /* the target */
+        NEXT(3, 1),
+        NEXT(3, -1), /* the body */
+        NEXT(1, -1), /* the exit */
+        NEXT(4, 1),
+        END(4),
+        NEXT(1, 1), /* the exit after an exception */
+        {.line = 1, .effect_next = 1, .leaves_with = true},
+        END(1),
+    };
+    struct instr_guard guard = {.start = 2, .end = 5, .target = 8, .depth = 1, .pushed = 1};
+    CHECK_EQ(skipped(with, 11, &guard, 1) & ~(1u << 2), 1u << 1 | 1u << 5 | 1u << 8);
 }
 
 static void a_with_block_does_not_count_its_end(void)
@@ -195,6 +256,9 @@ int main(void)
     a_statement_that_is_repeated_counts_each_time();
     the_header_of_a_loop_counts_iterations();
     a_comprehension_counts_iterations_wherever_its_parts_stand();
+    the_targets_of_a_loop_get_its_hits_wherever_it_is_fetched();
+    a_display_goes_on_after_its_first_part();
+    a_with_whose_items_stand_on_other_lines_has_no_hits();
     a_with_block_does_not_count_its_end();
     a_handler_that_cuts_the_value_off_begins_anew();
     both_arms_of_a_conditional_expression_store_once();
