@@ -28,7 +28,7 @@ type Words = Sequence[str]
 
 
 def bytearray_bytes(n: int) -> int:
-    """Return what `bytearray(n)` asks malloc for: since 3.15 its bytes are an object of their own."""
+    """Return what `bytearray(n)` asks malloc for: since 3.15 an object with the bytes."""
     return n + sys.getsizeof(bytearray(1000)) - bytearray.__basicsize__ - 1000
 
 
