@@ -29,6 +29,7 @@ struct capture_options {
     bool follow_forks;                    /* forked children record too, into <stem>.<pid> */
     const char *stem;                     /* NULL: path */
     bool python_allocators;               /* record Python's allocators; see below */
+    bool verify;                          /* compare each stack with the interpreter's own view */
     const struct interp_binding *binding; /* NULL: no Python stacks */
     const struct capture_meta *metas;
     size_t n_metas;

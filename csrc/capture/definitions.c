@@ -25,6 +25,7 @@ void definitions_start(struct definitions *dict, struct writer *writer,
         .layout = layout,
         .slot = slot,
         .slot_bytes = slot_bytes,
+        .on_node = dict->on_node,
         .text = dict->text,
         .text_bytes = dict->text_bytes,
     };
@@ -186,7 +187,7 @@ static uint64_t hash_code(const struct rec_code *code)
     return hash_bytes(hash_bytes(2, fields, sizeof fields), code->linetable, code->linetable_bytes);
 }
 
-static uint32_t add_code(struct definitions *dict, uintptr_t code)
+uint32_t definitions_code(struct definitions *dict, uintptr_t code)
 {
     struct code_view view;
     struct rec_code record;
@@ -224,7 +225,7 @@ static uint32_t code_id(struct definitions *dict, const struct frame_place *plac
     }
     id = table_get(&dict->code_at, place->code);
     if (id == 0) {
-        id = add_code(dict, place->code);
+        id = definitions_code(dict, place->code);
         if (id != 0 && table_put(&dict->code_at, place->code, id) != 0)
             return 0;
     }
@@ -259,6 +260,8 @@ uint32_t definitions_node(struct definitions *dict, uint32_t parent,
     if (table_put(&dict->nodes, key, record.id) != 0)
         return parent;
     dict->n_nodes++;
+    if (dict->on_node != NULL)
+        dict->on_node(&record);
     PUT_RECORD(dict, record_put_node, &record, RECORD_ROOM);
     return record.id;
 }

@@ -28,7 +28,8 @@ struct definitions {
     struct table nodes;   /* parent:32 | place:32 -> id */
     uint32_t n_strings, n_codes, n_places, n_nodes;
     uint64_t epoch; /* of code_at, where deaths are not reported one by one */
-    char *text;     /* owned pages: a text while it is looked up */
+    void (*on_node)(const struct rec_node *node); /* is told of new nodes, if not NULL */
+    char *text;                                   /* owned pages: a text while it is looked up */
     size_t text_bytes;
 };
 
@@ -46,6 +47,9 @@ uint32_t definitions_string(struct definitions *dict, const char *text, size_t n
 /* The node of a place on top of parent; parent itself when there is no memory left. */
 uint32_t definitions_node(struct definitions *dict, uint32_t parent,
                           const struct frame_place *place);
+
+/* The id of a code object by what it says now, whatever is remembered of its address. 0: none. */
+uint32_t definitions_code(struct definitions *dict, uintptr_t code);
 
 /* The code object at this address is dead: the address may be used again. */
 void definitions_code_died(struct definitions *dict, uintptr_t code);

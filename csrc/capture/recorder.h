@@ -7,6 +7,7 @@
 #define PROFTRACE_CAPTURE_RECORDER_H
 
 #include "capture/state.h"
+#include "capture/verify.h"
 
 extern TLS_FAST struct capture_thread *thread_self;
 
@@ -41,6 +42,8 @@ static inline void recorder_python_allocated(enum event_kind kind, enum event_do
         return;
     }
     event.node = frames_current(&capture.reader, &thread->frames);
+    if (unlikely(capture.verify))
+        verify_stack(event.node, kind);
     event.seq = state_stamp();
     recorder_append(thread, &event);
 }

@@ -8,6 +8,7 @@
 #include "capture/guard.h"
 #include "capture/notice.h"
 #include "capture/recorder.h"
+#include "capture/verify.h"
 
 #include <errno.h>
 #include <stdio.h> /* snprintf */
@@ -149,6 +150,7 @@ static int open_locked(const struct capture_options *options, const char **no_st
     prctl(PR_GET_NAME, capture.process_name);
     *no_stacks = find_stacks(options->binding);
     header = make_header(options, *no_stacks == NULL);
+    verify_start_locked(options->verify && *no_stacks == NULL);
     if (open_log(options, &header) != 0)
         return -1;
     capture.pid = getpid();
@@ -306,6 +308,7 @@ static void stop_locked(void)
         return;
     }
     close_locked(END_CLEAN);
+    verify_report_locked();
     if (!capture.quiet && !capture.writer.failed)
         say_what_was_written();
 }

@@ -23,6 +23,7 @@ struct capture_state {
     /* Read by every event; constant while recording. */
     int several_threads LINE_PAIR; /* atomic: events carry a seq */
     uint64_t session;              /* counts the captures of this process */
+    bool verify;                   /* stacks are looked at twice: see verify.h */
     struct frame_reader reader;
 
     uint64_t last_seq LINE_PAIR; /* atomic */

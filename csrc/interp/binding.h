@@ -10,6 +10,23 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+/* A frame as the interpreter's own functions describe it. */
+struct frame_view {
+    uintptr_t code;      /* the code object */
+    int unit;            /* that runs; negative: none has yet */
+    int first_traceable; /* units before it set the frame up */
+};
+
+/* Called with the frames of a stack, innermost first; false ends the walk. */
+typedef bool (*interp_visit_fn)(void *context, const struct frame_view *view);
+
+/* A second opinion on stacks; the calling thread must hold the GIL (be attached). */
+struct interp_view {
+    void (*frame)(uintptr_t frame, struct frame_view *view); /* takes no memory */
+    /* All frames that tracebacks show. Makes objects; NULL: not inside malloc. */
+    void (*whole)(interp_visit_fn visit, void *context);
+};
+
 struct interp_binding {
     const void *runtime;           /* &_PyRuntime */
     uint32_t hexversion;           /* PY_VERSION_HEX of the running interpreter */
@@ -17,6 +34,7 @@ struct interp_binding {
     void *(*attached_state)(void); /* thread state of a thread that holds the GIL, else NULL */
     void *(*known_state)(void);    /* thread state of this thread with or without the GIL */
     int (*is_finalizing)(void);    /* then known_state() may point to freed memory */
+    struct interp_view view;       /* of use to --verify-stacks only */
 };
 
 #endif

@@ -119,6 +119,17 @@ static uintptr_t first_unit(const struct interp_layout *layout, uintptr_t frame,
     return read_word(table + sizeof(uintptr_t) * (1 + (size_t)index));
 }
 
+void frames_view(const struct frame_reader *reader, uintptr_t frame, struct frame_view *view)
+{
+    uintptr_t code = frames_code(reader, frame);
+    uintptr_t first = first_unit(&reader->layout, frame, code);
+    *view = (struct frame_view){
+        .code = code,
+        .unit = (int)((intptr_t)(frames_ip(reader, frame) - first) / 2),
+        .first_traceable = (int)read_u32(code + reader->layout.code_first_traceable),
+    };
+}
+
 /*
  * Places that sys._getframe hides get no node of their own: a frame that is still being set up
  * (before its first traceable instruction), which also covers the trampoline that 3.13 pushes

@@ -11,6 +11,7 @@
 #include "capture/capture.h"
 #include "python/compat.h"
 #include "python/pymem.h"
+#include "python/stack_view.h"
 
 #include <dlfcn.h>
 #include <errno.h>
@@ -36,7 +37,12 @@ static int find_binding(struct interp_binding *binding)
                                                        "_PyThreadState_UncheckedGet"),
         .known_state = (void *(*)(void))PyGILState_GetThisThreadState,
         .is_finalizing = (int (*)(void))find_symbol("Py_IsFinalizing", "_Py_IsFinalizing"),
+        .view = {.frame = stack_view_frame,
+                 .whole = stack_view_has_whole() ? stack_view_whole : NULL},
     };
+    /* For tests of what happens with an interpreter that nobody has seen yet. */
+    if (getenv("PROFTRACE_TEST_UNKNOWN_LAYOUT") != NULL)
+        binding->hexversion = 0x03ff00f0;
     return binding->runtime != NULL && binding->attached_state != NULL &&
                    binding->is_finalizing != NULL
                ? 0
@@ -94,20 +100,22 @@ static PyObject *start_failed(const char *path)
 
 static PyObject *start(PyObject *module, PyObject *args, PyObject *kwargs)
 {
-    static const char *const names[] = {"path",       "meta",         "force", "quiet",
-                                        "own_folder", "follow_forks", "stem",  "python_allocators",
-                                        NULL};
+    static const char *const names[] = {"path",          "meta",
+                                        "force",         "quiet",
+                                        "own_folder",    "follow_forks",
+                                        "stem",          "python_allocators",
+                                        "verify_stacks", NULL};
     struct capture_meta metas[MOST_METAS];
     struct interp_binding binding;
     struct capture_options options = {.metas = metas};
     PyObject *path, *meta, *result = NULL, *folder = NULL, *stem = NULL;
-    int force = 0, quiet = 1, follow_forks = 0, python_allocators = 0;
+    int force = 0, quiet = 1, follow_forks = 0, python_allocators = 0, verify = 0;
     const char *no_stacks;
     (void)module;
     if (!PyArg_ParseTupleAndKeywords(
-            args, kwargs, "O&O!|$ppO&pO&p:start", (char **)(uintptr_t)names, PyUnicode_FSConverter,
+            args, kwargs, "O&O!|$ppO&pO&pp:start", (char **)(uintptr_t)names, PyUnicode_FSConverter,
             &path, &PyDict_Type, &meta, &force, &quiet, PyUnicode_FSConverter, &folder,
-            &follow_forks, PyUnicode_FSConverter, &stem, &python_allocators))
+            &follow_forks, PyUnicode_FSConverter, &stem, &python_allocators, &verify))
         return NULL;
     if (take_metas(meta, metas, &options.n_metas) != 0 || watch_code() != 0)
         goto done;
@@ -119,6 +127,7 @@ static PyObject *start(PyObject *module, PyObject *args, PyObject *kwargs)
     options.follow_forks = follow_forks;
     options.end_on_signals = true;
     options.python_allocators = python_allocators || pymem_is_apart();
+    options.verify = verify;
     options.binding = find_binding(&binding) == 0 ? &binding : NULL;
     pymem_install(options.python_allocators);
     if (proftrace_capture_start(&options, &no_stacks) != 0)

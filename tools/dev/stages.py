@@ -202,6 +202,26 @@ def js_tests(environment: Environment) -> Outcome:
     return Outcome(passed, total - passed, problems, log)
 
 
+MANY_STACKS = 1_000_000
+STORM_ROUNDS = 150  # of three threads with 2,500 stacks or more each
+
+
+def many_stacks(environment: Environment) -> Outcome:
+    """Let memtrace compare a million stacks with the interpreter's own view."""
+    log = fresh_log("stacks.log")
+    capture = LOGS / "stacks.bin"
+    command: list[object] = [environment.tool("memtrace"), "run", "-q", "-f", "--verify-stacks"]
+    command += ["-o", capture, "tests/programs/stack_storm.py", STORM_ROUNDS]
+    status = run("stacks", command, environment=environment.variables, log=log.name, check=False)
+    capture.unlink(missing_ok=True)
+    found = re.search(r"verified (\d+) stacks, (\d+) differences", log.read_text())
+    n_stacks, n_differences = map(int, found.groups()) if found else (0, 0)
+    problems = [f"memtrace ended with status {status}"] if status else []
+    if n_stacks < MANY_STACKS:
+        problems.append(f"{n_stacks} stacks were verified, wanted are {MANY_STACKS}")
+    return Outcome(n_stacks - n_differences, n_differences, problems, log)
+
+
 ALL = (
     Stage("lint and types", lint),
     Stage("C", c_tests),
@@ -216,6 +236,7 @@ VERSION = (
     Stage("C", c_tests),
     Stage("Python", python_tests),
     Stage("end to end", end_to_end_tests),
+    Stage("verified stacks", many_stacks),
 )
 PYTHON_ONLY = (Stage("Python", python_tests), Stage("end to end", end_to_end_tests))
 LINT_ONLY = (Stage("lint and types", lint),)

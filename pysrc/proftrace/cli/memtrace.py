@@ -60,6 +60,7 @@ def run_target(words: list[str]) -> int:
     add("--native", action="store_true", help="native stacks too (not in this version)")
     add("--follow-fork", action="store_true", help="forked children too, each in FILE.<pid>")
     add("--follow-children", action="store_true", help="every Python that is started, forks too")
+    add("--verify-stacks", action="store_true", help="compare each stack with Python's own view")
     options, target = parser.parse_target(words)
     if options.native:
         raise UsageError("--native: native stacks are not in this version of memtrace")
@@ -75,6 +76,7 @@ def run_target(words: list[str]) -> int:
         "force": options.force,
         "quiet": options.quiet,
         "native": options.native,
+        "verify_stacks": options.verify_stacks,
         "python_allocators": options.trace_python_allocators,
         "follow_fork": options.follow_fork or options.follow_children,
         "follow_children": options.follow_children,

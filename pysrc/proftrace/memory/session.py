@@ -23,8 +23,8 @@ def start(settings: Mapping[str, object]) -> None:
     """Record all allocations from here to the end of the process.
 
     `settings`: "output" (absolute path), "force", "quiet", "follow_fork", "follow_children",
-    "python_allocators", "program" and "argv"; in a followed child also "child". Afterwards nothing
-    of this is left in the program but one exit handler, in C.
+    "python_allocators", "verify_stacks", "program" and "argv"; in a followed child also "child".
+    Afterwards nothing of this is left in the program but one exit handler, in C.
     """
     if not _capture.is_preloaded():
         raise ProftraceError(
@@ -52,6 +52,7 @@ def _start_first(settings: Mapping[str, object]) -> str | None:
             own_folder=PACKAGE_FOLDER,
             python_allocators=bool(settings["python_allocators"]),
             follow_forks=bool(settings["follow_fork"]),
+            verify_stacks=bool(settings["verify_stacks"]),
         )
     except FileExistsError as error:
         raise OutputError(f"{output} exists already (-f replaces it)") from error
@@ -79,6 +80,7 @@ def _start_child(settings: Mapping[str, object]) -> str | None:
                 python_allocators=bool(settings["python_allocators"]),
                 follow_forks=True,
                 stem=stem,
+                verify_stacks=bool(settings["verify_stacks"]),
             )
         except FileExistsError:
             continue
