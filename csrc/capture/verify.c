@@ -51,7 +51,7 @@ struct comparison {
     uint32_t depth; /* frames that were alike */
 };
 
-static void describe(const struct comparison *at, const struct frame_view *view, uint32_t code)
+static void describe(const struct comparison *at, const struct seen_frame *view, uint32_t code)
 {
     char line[NAME_BYTES + 160], name[NAME_BYTES] = "the end of the stack";
     struct code_view facts;
@@ -67,7 +67,7 @@ static void describe(const struct comparison *at, const struct frame_view *view,
     notice_write(line, name, "");
 }
 
-static void differ(struct comparison *at, const struct frame_view *view, uint32_t code)
+static void differ(struct comparison *at, const struct seen_frame *view, uint32_t code)
 {
     at->differs = true;
     if (__atomic_load_n(&n_differences, __ATOMIC_RELAXED) < MOST_DETAILS)
@@ -75,7 +75,7 @@ static void differ(struct comparison *at, const struct frame_view *view, uint32_
 }
 
 /* Compares the frame with the leaf of what is left. */
-static bool compare(void *context, const struct frame_view *view)
+static bool compare(void *context, const struct seen_frame *view)
 {
     struct comparison *at = context;
     uint32_t unit = view->unit < 0 ? 0 : (uint32_t)view->unit;
@@ -97,7 +97,7 @@ static void compare_chain(const struct frame_reader *reader, struct comparison *
     const struct interp_layout *layout = &reader->layout;
     uintptr_t frame = frames_top(reader);
     for (; frame != 0 && !at->differs; frame = frames_below(reader, frame)) {
-        struct frame_view view;
+        struct seen_frame view;
         uint8_t owner = read_u8(frame + layout->frame_owner);
         if (owner >= layout->owner_shim)
             continue;

@@ -11,18 +11,18 @@
 #include <stdint.h>
 
 /* A frame as the interpreter's own functions describe it. */
-struct frame_view {
+struct seen_frame {
     uintptr_t code;      /* the code object */
     int unit;            /* that runs; negative: none has yet */
     int first_traceable; /* units before it set the frame up */
 };
 
 /* Called with the frames of a stack, innermost first; false ends the walk. */
-typedef bool (*interp_visit_fn)(void *context, const struct frame_view *view);
+typedef bool (*interp_visit_fn)(void *context, const struct seen_frame *view);
 
 /* A second opinion on stacks; the calling thread must hold the GIL (be attached). */
 struct interp_view {
-    void (*frame)(uintptr_t frame, struct frame_view *view); /* takes no memory */
+    void (*frame)(uintptr_t frame, struct seen_frame *view); /* takes no memory */
     /* All frames that tracebacks show. Makes objects; NULL: not inside malloc. */
     void (*whole)(interp_visit_fn visit, void *context);
 };

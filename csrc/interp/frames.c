@@ -119,11 +119,11 @@ static uintptr_t first_unit(const struct interp_layout *layout, uintptr_t frame,
     return read_word(table + sizeof(uintptr_t) * (1 + (size_t)index));
 }
 
-void frames_view(const struct frame_reader *reader, uintptr_t frame, struct frame_view *view)
+void frames_view(const struct frame_reader *reader, uintptr_t frame, struct seen_frame *view)
 {
     uintptr_t code = frames_code(reader, frame);
     uintptr_t first = first_unit(&reader->layout, frame, code);
-    *view = (struct frame_view){
+    *view = (struct seen_frame){
         .code = code,
         .unit = (int)((intptr_t)(frames_ip(reader, frame) - first) / 2),
         .first_traceable = (int)read_u32(code + reader->layout.code_first_traceable),

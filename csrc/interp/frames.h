@@ -81,7 +81,7 @@ uintptr_t frames_ip(const struct frame_reader *reader, uintptr_t frame);
 uintptr_t frames_code(const struct frame_reader *reader, uintptr_t frame);
 
 /* What the frame's memory says of it; not for a shim. */
-void frames_view(const struct frame_reader *reader, uintptr_t frame, struct frame_view *view);
+void frames_view(const struct frame_reader *reader, uintptr_t frame, struct seen_frame *view);
 
 /*
  * Self-check: walks the whole chain without any memory of earlier walks. True when that gives the

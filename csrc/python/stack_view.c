@@ -3,11 +3,11 @@
 
 #include "python/compat.h"
 
-void stack_view_frame(uintptr_t frame, struct frame_view *view)
+void stack_view_frame(uintptr_t frame, struct seen_frame *view)
 {
     struct _PyInterpreterFrame *known = (struct _PyInterpreterFrame *)frame;
     PyObject *code = PyUnstable_InterpreterFrame_GetCode(known);
-    *view = (struct frame_view){.code = (uintptr_t)code};
+    *view = (struct seen_frame){.code = (uintptr_t)code};
     if (PyCode_Check(code)) {
         view->unit = PyUnstable_InterpreterFrame_GetLasti(known) / 2;
         view->first_traceable = ((PyCodeObject *)code)->_co_firsttraceable;
@@ -22,7 +22,7 @@ void stack_view_whole(interp_visit_fn visit, void *context)
     while (frame != NULL && more) {
         PyCodeObject *code = PyFrame_GetCode(frame);
         PyFrameObject *back;
-        struct frame_view view = {.code = (uintptr_t)code, .unit = PyFrame_GetLasti(frame) / 2};
+        struct seen_frame view = {.code = (uintptr_t)code, .unit = PyFrame_GetLasti(frame) / 2};
         Py_DECREF(code);
         more = visit(context, &view);
         back = PyFrame_GetBack(frame);

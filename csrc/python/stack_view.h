@@ -10,7 +10,7 @@
 #include "interp/binding.h"
 
 /* See struct interp_view. */
-void stack_view_frame(uintptr_t frame, struct frame_view *view);
+void stack_view_frame(uintptr_t frame, struct seen_frame *view);
 void stack_view_whole(interp_visit_fn visit, void *context);
 /* Whether whole stacks may be asked for in the middle of an allocation. */
 bool stack_view_has_whole(void);

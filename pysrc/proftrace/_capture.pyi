@@ -21,9 +21,9 @@ def start(
     the end of the recording is told on stderr. With `follow_forks` forked children record too,
     each into `stem` (default: `path`) and its process id. `python_allocators`: record the calls of
     Python's own allocators, not what these make of them; that is always so where they are not built
-    on the C library's (mimalloc). With `verify_stacks` each stack is compared with the interpreter's
-    own view; the end tells on stderr what came out. Returns why Python stacks cannot be read,
-    or None. RuntimeError: recording is on already.
+    on the C library's (mimalloc). With `verify_stacks` each stack is compared with the
+    interpreter's own view; the end tells on stderr what came out. Returns why Python stacks cannot
+    be read, or None. RuntimeError: recording is on already.
     """
 
 def follow_children(boot_folder: str, boot: str) -> None:

@@ -110,7 +110,7 @@ static int not_finalizing(void)
     return 0;
 }
 
-static void view_frame(uintptr_t frame, struct frame_view *view)
+static void view_frame(uintptr_t frame, struct seen_frame *view)
 {
     frames_view(&capture.reader, frame, view);
 }
@@ -121,7 +121,7 @@ static void view_whole(interp_visit_fn visit, void *context)
 {
     n_whole++;
     for (uintptr_t at = cframe.current; at != 0; at = frames_below(&capture.reader, at)) {
-        struct frame_view view;
+        struct seen_frame view;
         if (((struct fake_frame *)at)->owner == SHIM)
             continue;
         view_frame(at, &view);
