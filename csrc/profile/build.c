@@ -41,15 +41,17 @@ static int reduce_events(struct built_profile *profile)
 #define OPEN_ATTEMPTS 5
 
 /*
- * Opens a log with its ring. While its process runs, a block may be written and the ring emptied
- * between the two looks, or both be finished and the ring removed: then they are looked at again.
+ * While its process runs, a block may be written and the ring emptied between the two looks, or
+ * both be finished and the ring removed: then they are looked at again.
  */
-static int open_log(struct log_reader *log, const char *path, struct read_error *error)
+int profile_open_log(struct log_reader *log, const char *path, size_t start,
+                     struct read_error *error)
 {
     for (int attempt = 1;; attempt++) {
-        if (log_reader_open(log, path, error) != 0)
+        if (log_reader_open_at(log, path, start, error) != 0)
             return -1;
-        if (log->ending == LOG_ENDED)
+        /* A merged file holds what was in the rings. */
+        if (log->ending == LOG_ENDED || start != 0 || log->next_log != 0)
             return 0;
         if (log_reader_add_ring(log, path, error) != 0)
             return -1;
@@ -62,8 +64,14 @@ static int open_log(struct log_reader *log, const char *path, struct read_error 
 
 int profile_build(struct built_profile *profile, const char *path, struct read_error *error)
 {
+    return profile_build_at(profile, path, 0, error);
+}
+
+int profile_build_at(struct built_profile *profile, const char *path, size_t start,
+                     struct read_error *error)
+{
     *profile = (struct built_profile){0};
-    if (open_log(&profile->log, path, error) != 0)
+    if (profile_open_log(&profile->log, path, start, error) != 0)
         return -1;
     if (stacks_build(&profile->stacks, &profile->log.dict) != 0 || reduce_events(profile) != 0 ||
         line_results_build(&profile->results, &profile->stacks, &profile->log.dict) != 0)

@@ -23,7 +23,16 @@ struct built_profile {
     uint64_t n_lost;     /* events that were never recorded, as the log itself says */
 };
 
-/* -1 with the reason in *error. Release it in both cases. */
+/* Opens a log with its ring. -1 with the reason in *error. Release it in both cases. */
+NODISCARD int profile_open_log(struct log_reader *log, const char *path, size_t start,
+                               struct read_error *error);
+
+/*
+ * The log that begins at `start` of a file; see log_reader_open_at. -1 with the reason in *error.
+ * Release it in both cases.
+ */
+NODISCARD int profile_build_at(struct built_profile *profile, const char *path, size_t start,
+                               struct read_error *error);
 NODISCARD int profile_build(struct built_profile *profile, const char *path,
                             struct read_error *error);
 void profile_release(struct built_profile *profile);

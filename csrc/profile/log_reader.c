@@ -165,6 +165,14 @@ static enum take_verdict take_block(struct log_reader *log, size_t at,
     }
 }
 
+/* In a merged file the next process's log follows. */
+static void note_next_log(struct log_reader *log, size_t at)
+{
+    if (log->n_bytes - at >= FILE_HEADER_BYTES &&
+        memcmp(log->bytes + at, FILE_MAGIC, FILE_MAGIC_BYTES) == 0)
+        log->next_log = (size_t)(log->bytes - log->map) + at;
+}
+
 /* Goes over all blocks once, to the END block or to the first that cannot be used. */
 static int scan_blocks(struct log_reader *log, struct read_error *error)
 {
@@ -174,7 +182,13 @@ static int scan_blocks(struct log_reader *log, struct read_error *error)
         enum block_verdict block = block_peek(log->bytes + at, log->n_bytes - at, &header);
         enum take_verdict taken;
         log->damaged_at = at;
+        log->good_bytes = at;
         if (block != BLOCK_OK) {
+            note_next_log(log, at);
+            if (log->next_log != 0) {
+                log->ending = LOG_OPEN;
+                return 0;
+            }
             log->ending = block == BLOCK_NO_MORE ? LOG_OPEN
                           : block == BLOCK_CUT   ? LOG_CUT
                                                  : LOG_DAMAGED;
@@ -188,20 +202,33 @@ static int scan_blocks(struct log_reader *log, struct read_error *error)
             return 0;
         }
         log->last_mono_ns = header.mono_ns;
+        at += BLOCK_HEADER_BYTES + header.stored_bytes;
         if (header.kind == BLOCK_END) {
             log->ending = LOG_ENDED;
+            log->good_bytes = at;
+            note_next_log(log, at);
             return 0;
         }
-        at += BLOCK_HEADER_BYTES + header.stored_bytes;
     }
 }
 
 int log_reader_open(struct log_reader *log, const char *path, struct read_error *error)
 {
+    return log_reader_open_at(log, path, 0, error);
+}
+
+int log_reader_open_at(struct log_reader *log, const char *path, size_t start,
+                       struct read_error *error)
+{
     *log = (struct log_reader){0};
     if (dictionary_init(&log->dict) != 0)
         return read_fail_memory(error);
-    if (map_file(path, &log->bytes, &log->n_bytes, error) != 0 || check_header(log, error) != 0)
+    if (map_file(path, &log->map, &log->map_bytes, error) != 0)
+        return -1;
+    start = start < log->map_bytes ? start : log->map_bytes;
+    log->bytes = log->map == NULL ? NULL : log->map + start;
+    log->n_bytes = log->map_bytes - start;
+    if (check_header(log, error) != 0)
         return -1;
     log->last_mono_ns = log->header.start_mono_ns;
     return scan_blocks(log, error);
@@ -210,7 +237,7 @@ int log_reader_open(struct log_reader *log, const char *path, struct read_error 
 bool log_reader_file_grew(const struct log_reader *log, const char *path)
 {
     struct stat status;
-    return stat(path, &status) == 0 && (size_t)status.st_size > log->n_bytes;
+    return stat(path, &status) == 0 && (size_t)status.st_size > log->map_bytes;
 }
 
 void log_reader_release(struct log_reader *log)
@@ -221,7 +248,7 @@ void log_reader_release(struct log_reader *log)
     vec_release(&log->blocks);
     vec_release(&log->streams);
     table_release(&log->stream_rows);
-    unmap_file(log->bytes, log->n_bytes);
+    unmap_file(log->map, log->map_bytes);
     unmap_file(log->ring, log->ring_bytes);
-    log->bytes = log->ring = NULL;
+    log->map = log->bytes = log->ring = NULL;
 }

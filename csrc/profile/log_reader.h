@@ -42,8 +42,12 @@ enum log_ending {
 };
 
 struct log_reader {
-    const uint8_t *bytes; /* mapped, owned */
+    const uint8_t *map; /* the file, owned */
+    size_t map_bytes;
+    const uint8_t *bytes; /* from this log's header to the end of the file */
     size_t n_bytes;
+    size_t good_bytes; /* of them: this log, as far as it can be used */
+    size_t next_log;   /* offset in the file of the log behind this one; 0 = none */
     struct file_header header;
     struct dictionary dict;
     VEC(struct event_block) blocks;
@@ -56,9 +60,16 @@ struct log_reader {
     uint64_t n_missing;    /* events that the ordinals say once were there */
     const uint8_t *ring;   /* mapped, owned; NULL = no ring of this session */
     size_t ring_bytes;
+    const uint8_t *ring_tables; /* table records out of the ring; NULL = none. Kept in `dict` */
+    size_t ring_tables_bytes;
 };
 
-/* Opens, checks and indexes; -1 with the reason in *error. Release it in both cases. */
+/*
+ * Opens, checks and indexes the log that begins at `start` (0 = the first) of a file; a merged file
+ * has several. -1 with the reason in *error. Release it in both cases.
+ */
+NODISCARD int log_reader_open_at(struct log_reader *log, const char *path, size_t start,
+                                 struct read_error *error);
 NODISCARD int log_reader_open(struct log_reader *log, const char *path, struct read_error *error);
 void log_reader_release(struct log_reader *log);
 

@@ -7,6 +7,7 @@
 #include <Python.h>
 
 #include "profile/build.h"
+#include "profile/bundle.h"
 
 struct module_state {
     PyObject *read_error; /* owned: the exception class */
@@ -377,6 +378,7 @@ static PyObject *profile_object(const struct built_profile *profile)
     if (put_tables(out, profile) != 0 || put_header(out, &profile->log) != 0 ||
         put_totals(out, profile) != 0 || put_histogram(out, &profile->history.totals) != 0 ||
         put_python_heap(out, &profile->history.python_heap) != 0 ||
+        put_number(out, "next_log", (int64_t)profile->log.next_log) != 0 ||
         put_meta(out, &profile->log.dict) != 0 || put_sources(out, profile) != 0 ||
         put_ending(out, profile) != 0) {
         Py_DECREF(out);
@@ -407,22 +409,60 @@ static PyObject *raise_read_error(PyObject *module, const struct read_error *err
     return NULL;
 }
 
-PyDoc_STRVAR(read_log_doc,
-             "read_log(path)\n--\n\n"
-             "Read a log file into a dict of columns (bytes). Raise ReadError(message, kind).");
+PyDoc_STRVAR(
+    read_log_doc,
+    "read_log(path, start=0)\n--\n\n"
+    "Read a log of a file into a dict of columns (bytes). \"next_log\" is where the next one\n"
+    "starts, 0 if there is none. Raise ReadError(message, kind).");
 
-static PyObject *read_log(PyObject *module, PyObject *arg)
+static PyObject *read_log(PyObject *module, PyObject *args)
 {
     struct built_profile profile;
     struct read_error error;
     PyObject *path, *out = NULL;
+    Py_ssize_t start = 0;
     int failed;
-    if (!PyUnicode_FSConverter(arg, &path))
+    if (!PyArg_ParseTuple(args, "O&|n:read_log", PyUnicode_FSConverter, &path, &start))
         return NULL;
-    Py_BEGIN_ALLOW_THREADS failed = profile_build(&profile, PyBytes_AS_STRING(path), &error);
+    Py_BEGIN_ALLOW_THREADS failed =
+        profile_build_at(&profile, PyBytes_AS_STRING(path), (size_t)start, &error);
     Py_END_ALLOW_THREADS if (failed) raise_read_error(module, &error);
     else out = profile_object(&profile);
     profile_release(&profile);
+    Py_DECREF(path);
+    return out;
+}
+
+PyDoc_STRVAR(append_logs_doc,
+             "append_logs(path, descriptor)\n--\n\n"
+             "Write all logs of a file, with what their rings hold, to a descriptor.\n"
+             "Raise ReadError(message, kind).");
+
+static int append_all(const char *path, int fd, struct read_error *error)
+{
+    size_t start = 0;
+    int failed;
+    do {
+        struct log_reader log;
+        failed = profile_open_log(&log, path, start, error);
+        if (failed == 0)
+            failed = bundle_write(&log, fd, error);
+        start = log.next_log;
+        log_reader_release(&log);
+    } while (failed == 0 && start != 0);
+    return failed;
+}
+
+static PyObject *append_logs(PyObject *module, PyObject *args)
+{
+    struct read_error error;
+    PyObject *path, *out = NULL;
+    int fd, failed;
+    if (!PyArg_ParseTuple(args, "O&i:append_logs", PyUnicode_FSConverter, &path, &fd))
+        return NULL;
+    Py_BEGIN_ALLOW_THREADS failed = append_all(PyBytes_AS_STRING(path), fd, &error);
+    Py_END_ALLOW_THREADS if (failed) raise_read_error(module, &error);
+    else out = Py_NewRef(Py_None);
     Py_DECREF(path);
     return out;
 }
@@ -449,7 +489,9 @@ static int module_clear(PyObject *module)
     return 0;
 }
 
-static PyMethodDef methods[] = {{"read_log", read_log, METH_O, read_log_doc}, {0}};
+static PyMethodDef methods[] = {{"read_log", read_log, METH_VARARGS, read_log_doc},
+                                {"append_logs", append_logs, METH_VARARGS, append_logs_doc},
+                                {0}};
 
 static PyModuleDef_Slot slots[] = {
     {Py_mod_exec, (void *)module_exec},

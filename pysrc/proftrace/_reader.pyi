@@ -7,4 +7,8 @@ class ReadError(Exception):
 
     args: tuple[str, str]
 
-def read_log(path: str, /) -> dict[str, object]: ...
+def read_log(path: str, start: int = 0, /) -> dict[str, object]:
+    """Return the columns of the log that starts there; "next_log" is where another one does."""
+
+def append_logs(path: str, descriptor: int, /) -> None:
+    """Write all logs of a file, with what their rings hold, to a descriptor."""

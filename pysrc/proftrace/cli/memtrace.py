@@ -102,6 +102,7 @@ COMMANDS: Mapping[str, Command] = {
     "flamegraph": _report("flamegraph", "Write a page that shows who held the memory."),
     "summary": _report("summary", "Print the places that hold the most memory."),
     "stats": _report("stats", "Print numbers of the whole run."),
+    "merge": _report("merge", "Put the captures of several processes into one file."),
     "transform": _report("transform", "Write a capture in another format (csv)."),
 }
 

@@ -7,13 +7,17 @@ import sys
 from argparse import ArgumentTypeError, Namespace
 from collections.abc import Sequence
 
+from proftrace.cli.captures import (
+    add_captures,
+    default_name,
+    find_captures,
+    load_captures,
+    refuse_to_replace_captures,
+)
 from proftrace.cli.options import Parser
-from proftrace.cli.outcome import print_warnings
-from proftrace.cli.output import refuse_to_replace
-from proftrace.errors import CaptureFileError
-from proftrace.model.load import load_profile
-from proftrace.model.profile import PEAK_BYTES, Profile
-from proftrace.render.base import check_output, write_output
+from proftrace.model.load import append_logs
+from proftrace.model.profile import Profile
+from proftrace.render.base import check_output, write_output, write_stepwise
 from proftrace.render.terminal import terminal_of
 from proftrace.units import printable
 from proftrace.views.notes import notes_on
@@ -30,7 +34,7 @@ def flamegraph(words: Sequence[str]) -> int:
 
     output = _output(options, "flamegraph", "html")
     selection = Selection.LEAKS if options.leaks else Selection.PEAK
-    profile = _load(options.capture)
+    profile = load_captures(options)
     notes = _say_notes(profile, selection)
     page = render(profile, FlamegraphOptions(leaks=options.leaks, notes=notes))
     return _write(output, page, options)
@@ -56,7 +60,7 @@ def summary(words: Sequence[str]) -> int:
     from proftrace.render.summary import SummaryOptions, render_summary
 
     selection = _selection(options)
-    profile = _load(options.capture)
+    profile = load_captures(options)
     settings = SummaryOptions(
         selection=selection,
         rows=options.rows,
@@ -75,7 +79,7 @@ def stats(words: Sequence[str]) -> int:
     options = _parse(parser, words)
     from proftrace.render.stats import StatsOptions, render_stats
 
-    profile = _load(options.capture)
+    profile = load_captures(options)
     bar = terminal_of(sys.stdout).symbol("█", "#") if sys.stdout.isatty() else "#"
     settings = StatsOptions(largest=options.largest, json=options.json, bar=bar)
     sys.stdout.write(render_stats(profile, settings))
@@ -84,7 +88,7 @@ def stats(words: Sequence[str]) -> int:
 
 def transform(words: Sequence[str]) -> int:
     """Write a capture in another format (csv)."""
-    parser = _parser("transform", transform.__doc__, usage="csv [options] CAPTURE")
+    parser = _parser("transform", transform.__doc__, usage="csv [options] CAPTURE ...")
     parser.add_argument("format", choices=("csv",), help="what to write")
     _add_output(parser, "the file (default: memtrace-csv-<capture>.csv)")
     _add_selection(parser)
@@ -93,22 +97,39 @@ def transform(words: Sequence[str]) -> int:
 
     output = _output(options, "csv", "csv")
     selection = _selection(options)
-    profile = _load(options.capture)
+    profile = load_captures(options)
     _say_notes(profile, selection)
     return _write(output, render_csv(profile, CsvOptions(selection=selection)), options)
+
+
+def merge(words: Sequence[str]) -> int:
+    """Put the captures of several processes into one file."""
+    parser = _parser("merge", merge.__doc__, usage="[options] -o FILE CAPTURE ...")
+    _add_output(parser, "the merged capture, which every report takes")
+    options = _parse(parser, words)
+    if options.output is None:
+        parser.error("-o FILE is needed: where the merged capture goes")
+    output = _output(options, "merged", "bin")
+    captures = find_captures(options.captures, children=options.children)
+    with write_stepwise(output, options.force) as descriptor:
+        for path in captures:
+            append_logs(path, descriptor)
+    if output != "-":
+        print(f"Wrote {printable(output)}")
+    return 0
 
 
 # ---- what they share ----------------------------------------------------------------------------
 
 
-def _parser(name: str, description: str | None, usage: str = "[options] CAPTURE") -> Parser:
-    """Return a parser for one capture; `usage` is what comes behind the command's name."""
+def _parser(name: str, description: str | None, usage: str = "[options] CAPTURE ...") -> Parser:
+    """Return a parser for captures; `usage` is what comes behind the command's name."""
     return Parser(f"memtrace {name}", description=description, usage=f"memtrace {name} {usage}")
 
 
 def _parse(parser: Parser, words: Sequence[str]) -> Namespace:
-    """Parse a command line, with the capture as the last positional argument."""
-    parser.add_argument("capture", metavar="CAPTURE", help="written by memtrace run")
+    """Parse a command line, with the captures as the last positional arguments."""
+    add_captures(parser)
     return parser.parse_args(words)
 
 
@@ -138,28 +159,11 @@ def _count(text: str) -> int:
 
 def _output(options: Namespace, report: str, extension: str) -> str:
     """Return where the report goes, checked: a refusal must not come after the work."""
-    output: str = options.output or default_name(options.capture, report, extension)
-    if os.path.exists(options.capture):
+    output: str = options.output or default_name(options.captures[0], report, extension)
+    if any(map(os.path.exists, options.captures)):
         check_output(output, options.force)
-        refuse_to_replace(options.capture, output)
+        refuse_to_replace_captures(options.captures, output)
     return output
-
-
-def default_name(capture: str, report: str, extension: str) -> str:
-    """Return the name of a report, beside its capture: memtrace-csv-app.py.7.csv."""
-    folder, name = os.path.split(capture)
-    name = name.removesuffix(".bin").removeprefix("memtrace-")
-    return os.path.join(folder, f"memtrace-{report}-{name}.{extension}")
-
-
-def _load(capture: str) -> Profile:
-    """Return the profile of a capture; what is wrong with it is said on stderr."""
-    profile = load_profile(capture)
-    if PEAK_BYTES not in profile.metrics:
-        name = printable(capture)
-        raise CaptureFileError(f"{name} holds results of lines, not of memory: lprof show {name}")
-    print_warnings("memtrace", profile.warnings)
-    return profile
 
 
 def _say_notes(profile: Profile, selection: Selection) -> list[str]:

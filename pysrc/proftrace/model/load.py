@@ -47,14 +47,37 @@ def load_profile(path: str) -> Profile:
     that has no such mark.
     Raise `CaptureFileError` with one line when the file cannot be read.
     """
+    return load_profiles(path)[0]
+
+
+def load_profiles(path: str) -> list[Profile]:
+    """Return the profile of each process in a file: one, unless it is a merged file."""
     path = os.fspath(path)
+    profiles: list[Profile] = []
+    start = 0
+    while start or not profiles:
+        log = _read_log(path, start)
+        profiles.append(_profile_from_log(path, log))
+        start = log["next_log"]
+    return profiles
+
+
+def append_logs(path: str, descriptor: int) -> None:
+    """Write the logs in a file, with what a killed process left in its ring, to a descriptor."""
     try:
-        log: _Log = _reader.read_log(path)
+        _reader.append_logs(path, descriptor)
+    except _reader.ReadError as error:
+        raise CaptureFileError(f"{printable(path)}: {error.args[0]}") from None
+
+
+def _read_log(path: str, start: int) -> _Log:
+    try:
+        log: _Log = _reader.read_log(path, start)
+        return log
     except _reader.ReadError as error:
         raise CaptureFileError(f"{printable(path)}: {error.args[0]}") from None
     except ValueError:  # a NUL inside the path
         raise CaptureFileError(f"{printable(path)}: cannot be read: no such file") from None
-    return _profile_from_log(path, log)
 
 
 def _profile_from_log(path: str, log: _Log) -> Profile:

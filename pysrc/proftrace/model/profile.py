@@ -248,13 +248,27 @@ class PythonHeap:
 
 
 @dataclass(frozen=True, slots=True)
+class Process:
+    """One of the processes of a report over several: its command line and its own totals."""
+
+    pid: int
+    ppid: int
+    command: str
+    path: str
+    n_allocations: int
+    total_bytes: int
+    peak_bytes: int
+    leaked_bytes: int
+
+
+@dataclass(frozen=True, slots=True)
 class Profile:
     """One capture, decoded and reduced. Tables a tool does not fill are empty.
 
     `totals`: "n_allocations", "n_frees", "total_bytes", "peak_bytes", "leaked_bytes",
     "largest_bytes", "smallest_bytes", "n_threads", "n_lost" (memory). `size_histogram[k]` = number
     of allocations whose size has k significant bits (0 .. 64). `warnings`: one line each, for
-    stderr.
+    stderr. `processes` is empty but in a report over several; see `model/combine.py`.
     """
 
     path: str
@@ -275,3 +289,4 @@ class Profile:
     size_histogram: Sequence[int] = ()
     warnings: Sequence[str] = ()
     python_heap: PythonHeap | None = None
+    processes: Sequence[Process] = ()

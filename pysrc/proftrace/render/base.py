@@ -6,6 +6,8 @@ import os
 import stat
 import sys
 import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Protocol
 
 from proftrace.errors import OutputError
@@ -61,6 +63,28 @@ def write_output(path: str, data: str | bytes, force: bool) -> None:
         raise OutputError(f"cannot write {printable(path)}: {error.strerror}") from None
 
 
+@contextmanager
+def write_stepwise(path: str, force: bool) -> Iterator[int]:
+    """Give a descriptor to write to; the file appears under its name when the block is left well.
+
+    Raise `OutputError` as `write_output` does.
+    """
+    check_output(path, force)
+    if path == "-":
+        sys.stdout.flush()
+        yield sys.stdout.fileno()
+        return
+    try:
+        if _is_stream(path):
+            with open(path, "wb", buffering=0) as stream:
+                yield stream.fileno()
+        else:
+            with _temporary(path) as descriptor:
+                yield descriptor
+    except OSError as error:
+        raise OutputError(f"cannot write {printable(path)}: {error.strerror}") from None
+
+
 def _is_stream(path: str) -> bool:
     try:
         mode = os.stat(path).st_mode
@@ -70,12 +94,18 @@ def _is_stream(path: str) -> bool:
 
 
 def _replace(path: str, content: bytes) -> None:
+    with _temporary(path) as descriptor, open(descriptor, "wb", closefd=False) as file:
+        file.write(content)
+
+
+@contextmanager
+def _temporary(path: str) -> Iterator[int]:
     """Write beside the target and rename: a reader never sees half a file."""
     folder = os.path.dirname(path) or "."
     descriptor, temporary = tempfile.mkstemp(prefix=".proftrace-", dir=folder)
     try:
-        with open(descriptor, "wb") as file:
-            file.write(content)
+        with open(descriptor, "wb", buffering=0) as file:
+            yield file.fileno()
             os.fchmod(file.fileno(), 0o666 & ~_umask())
         os.replace(temporary, os.path.realpath(path))
     except BaseException:

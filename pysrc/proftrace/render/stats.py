@@ -73,6 +73,8 @@ def _text(profile: Profile, stats: Statistics, options: StatsOptions) -> Iterato
         f"{top} allocating modules {by_count}", _modules(_top(stats.modules_by_count, options))
     )
     yield from _section("Threads", _threads(stats))
+    if profile.processes:
+        yield from _section("Processes", _processes(profile))
 
 
 def _section(title: str, lines: Sequence[str]) -> Iterator[str]:
@@ -178,6 +180,20 @@ def _threads(stats: Statistics) -> list[str]:
     ]
 
 
+def _processes(profile: Profile) -> list[str]:
+    return [
+        f"{format_bytes(process.total_bytes):>10}  {format_count(process.n_allocations):>10}"
+        f" allocations  {format_bytes(process.peak_bytes):>10} at its peak"
+        f"  {format_bytes(process.leaked_bytes):>10} live at its end"
+        f"  {process.pid} {_shortened(printable(process.command))}".rstrip()
+        for process in profile.processes
+    ]
+
+
+def _shortened(text: str, most: int = 80) -> str:
+    return text if len(text) <= most else text[: most - 3] + "..."
+
+
 # ---- JSON ---------------------------------------------------------------------------------------
 
 
@@ -220,6 +236,19 @@ def _as_json(profile: Profile, stats: Statistics, options: StatsOptions) -> dict
                 "leaked_bytes": thread.leaked_bytes,
             }
             for thread in stats.threads
+        ],
+        "processes": [
+            {
+                "pid": process.pid,
+                "ppid": process.ppid,
+                "command_line": printable(process.command),
+                "capture": printable(process.path),
+                "num_allocations": process.n_allocations,
+                "total_bytes": process.total_bytes,
+                "peak_bytes": process.peak_bytes,
+                "leaked_bytes": process.leaked_bytes,
+            }
+            for process in profile.processes
         ],
         "warnings": list(profile.warnings),
     }

@@ -10,7 +10,7 @@ import pytest
 from line_logs import write_line_log
 from log_writer import END_OF_SCRIPT, MALLOC, MARK, Event, LogWriter
 from proftrace.cli import memtrace
-from proftrace.cli.reports import default_name
+from proftrace.cli.captures import default_name
 
 
 def write_capture(path: Path, **meta: str) -> Path:

@@ -1,0 +1,15 @@
+/*
+ * bundle.h - several logs in one file, one behind the other: what `memtrace merge` writes.
+ *
+ * A log goes in as it is, block by block; what its ring holds becomes blocks of it. A log that was
+ * never closed, or is damaged, goes in as far as it can be used.
+ */
+#ifndef PROFTRACE_PROFILE_BUNDLE_H
+#define PROFTRACE_PROFILE_BUNDLE_H
+
+#include "profile/log_reader.h"
+
+/* Writes the log to a descriptor at its current place; -1 with the reason in *error. */
+NODISCARD int bundle_write(const struct log_reader *log, int fd, struct read_error *error);
+
+#endif
