@@ -119,8 +119,10 @@ static struct code_table *table_new(struct lines_thread *thread, const struct li
         return NULL;
     table->code = code;
     table->cells = align_to_cache_line(table + 1);
-    for (uint32_t i = 0; i < code->n_lines; i++)
+    for (uint32_t i = 0; i < code->n_lines; i++) {
         table->cells[i].ambiguous = code->ambiguous[i];
+        table->cells[i].probe = code->probes[i];
+    }
     __atomic_store_n(&thread->tables[code->id], table, __ATOMIC_RELEASE);
     return table;
 }
@@ -280,15 +282,19 @@ void account_start(struct lines_thread *thread, const void *key)
         frame->edge->calls++;
 }
 
-struct line_cell *account_line(struct lines_thread *thread, int32_t line, uint64_t now)
+struct line_cell *account_line(struct lines_thread *thread, int32_t line, uint64_t raw)
 {
     struct lines_frame *top = thread->top;
     struct line_cell *before = top->line;
     uint32_t index = (uint32_t)(line - top->first_line);
     struct line_cell *cell;
-    if (index >= top->n_lines)
+    uint64_t now;
+    if (index >= top->n_lines) {
+        clock_charge(&thread->debt, PROBE_LINE);
         return NULL;
+    }
     cell = top->cells + index;
+    now = clock_event(&thread->debt, cell->probe, raw);
     before->exclusive += (int64_t)(now - thread->last);
     thread->last = now;
     if (top->start != 0) {

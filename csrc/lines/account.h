@@ -38,7 +38,8 @@ struct line_cell {
     uint64_t longest;           /* hit, in ticks */
     uint64_t shortest_inverted; /* ~ of the shortest one; 0 when there was none */
     uint64_t covered;           /* frames of this thread that are on this line, below the top */
-    uint64_t ambiguous;         /* ask account_came_back about every event here */
+    uint32_t ambiguous;         /* ask account_came_back about every event here */
+    uint32_t probe;             /* enum probe_kind */
     int64_t await;
     uint64_t returns; /* events that only came back to a line in progress, less credits */
     uint64_t pending; /* of an ambiguous line: ticks + 1 of a hit that may go on; 0 = none */
@@ -249,29 +250,34 @@ void account_resume_aside(struct lines_thread *thread, const void *key, const vo
 NODISCARD int account_resynchronise(struct lines_thread *thread, const void *key, uint64_t now);
 
 /*
- * A LINE event for the code on top. Returns the line's cell when the caller has to decide by the
- * instruction whether the event counts (then account_came_back), else NULL.
+ * A LINE event for the code on top, at a time before the debt is taken out. Returns the line's cell
+ * when the caller has to decide by the instruction whether the event counts (then
+ * account_came_back), else NULL.
  */
-struct line_cell *account_line(struct lines_thread *thread, int32_t line, uint64_t now);
+struct line_cell *account_line(struct lines_thread *thread, int32_t line, uint64_t raw);
 
 /* The same in the plain case; otherwise does nothing and returns false. */
-static inline bool account_line_plain(struct lines_thread *thread, int32_t line, uint64_t now)
+static inline bool account_line_plain(struct lines_thread *thread, int32_t line, uint64_t raw)
 {
     struct lines_frame *top = thread->top;
     struct line_cell *before = top->line;
     uint32_t index = (uint32_t)(line - top->first_line);
     struct line_cell *cell = top->cells + index;
+    uint64_t now;
     if (unlikely(index >= top->n_lines || cell->ambiguous))
         return false;
     if (likely(top->start != 0)) {
-        int64_t hit = (int64_t)(now - top->line_start);
+        int64_t hit;
         if (unlikely(before->covered != 0 || before->ambiguous))
             return false;
+        now = clock_event(&thread->debt, cell->probe, raw);
+        hit = (int64_t)(now - top->line_start);
         before->inclusive += hit;
         account_add_hit(before, hit);
     } else {
         if (unlikely(top->callees != 0))
             return false;
+        now = clock_event(&thread->debt, cell->probe, raw);
         top->start = now;
         top->debt = thread->debt;
     }

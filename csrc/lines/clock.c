@@ -14,7 +14,7 @@ uint64_t clock_error_ticks(enum probe_kind kind, uint64_t n_events)
 /* Lines are most of what there is in a debt, and the rest is known about as well. */
 double clock_debt_error_ticks(uint64_t debt)
 {
-    uint32_t whole = probe_costs[PROBE_LINE_SMALL].whole;
-    double part = whole == 0 ? 0 : (double)probe_spreads[PROBE_LINE_SMALL] / whole;
+    uint32_t whole = probe_costs[PROBE_LINE].whole;
+    double part = whole == 0 ? 0 : (double)probe_spreads[PROBE_LINE] / whole;
     return (double)(debt >> PROBE_SHIFT) * part;
 }

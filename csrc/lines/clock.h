@@ -16,18 +16,29 @@
 
 #include <stdint.h>
 
-/* The interpreter makes an int object for large line numbers and offsets, and has small ones. */
+/*
+ * Where a LINE event is, its instruction stays in its general form: that costs more where the
+ * special one is much faster. And the interpreter makes an int object for a large line number or
+ * offset, but has the small ones.
+ */
 enum probe_kind {
-    PROBE_LINE_SMALL,
+    PROBE_LINE,   /* most of them */
+    PROBE_GLOBAL, /* the line begins with LOAD_GLOBAL */
+    PROBE_LOOP,   /* with FOR_ITER */
     PROBE_LINE_LARGE,
+    PROBE_GLOBAL_LARGE,
+    PROBE_LOOP_LARGE,
     PROBE_START,
     PROBE_LEAVE, /* PY_RETURN, PY_UNWIND */
     PROBE_YIELD,
     PROBE_RESUME, /* PY_RESUME, PY_THROW */
-    PROBE_INSTRUCTION_SMALL,
+    PROBE_INSTRUCTION,
     PROBE_INSTRUCTION_LARGE,
     PROBE_KINDS,
 };
+
+/* From a kind of LINE event to the same with a large number. */
+#define PROBE_LARGE (PROBE_LINE_LARGE - PROBE_LINE)
 
 /* Costs and debts are in ticks with PROBE_SHIFT binary places: a tick can be 40 ns long. */
 #define PROBE_SHIFT 8

@@ -182,6 +182,23 @@ static bool find_line_range(const struct code_facts *facts, struct lines_code *c
     return true;
 }
 
+/* The costs of a line's events: those of the loop in it, else those of its first one. */
+static uint8_t *find_probes_unlocked(const struct code_facts *facts, const struct lines_code *code)
+{
+    uint8_t *probes = arena_alloc(&arena, code->n_lines); /* zero is PROBE_LINE */
+    if (probes == NULL)
+        return NULL;
+    for (uint32_t i = facts->probes == NULL ? 0 : facts->n_units; i-- > 0;) {
+        uint8_t probe = facts->probes[i], *known;
+        if (probe >= PROBE_KINDS || facts->line_of_unit[i] <= 0)
+            continue;
+        known = &probes[facts->line_of_unit[i] - code->first_line];
+        if (*known != PROBE_LOOP && *known != PROBE_LOOP_LARGE)
+            *known = probe;
+    }
+    return probes;
+}
+
 static int copy_analysis_unlocked(const struct code_facts *facts, struct lines_code *code)
 {
     const struct hit_rules *rules = facts->rules;
@@ -191,10 +208,11 @@ static int copy_analysis_unlocked(const struct code_facts *facts, struct lines_c
         copy_unlocked(facts->line_of_unit, facts->n_units * sizeof *facts->line_of_unit);
     code->skip = copy_unlocked(rules->skip, (facts->n_units + 7) / 8);
     code->ambiguous = ambiguous;
+    code->probes = find_probes_unlocked(facts, code);
     code->n_credits = rules->n_credits;
     code->credits = copy_unlocked(rules->credits, rules->n_credits * sizeof *rules->credits);
     if (ambiguous == NULL || code->line_of_unit == NULL || code->skip == NULL ||
-        code->credits == NULL)
+        code->credits == NULL || code->probes == NULL)
         return -1;
     for (uint32_t i = 0; i < facts->n_units; i++)
         if (unit_is_marked(rules->skip, i) && facts->line_of_unit[i] > 0)

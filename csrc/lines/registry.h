@@ -11,6 +11,7 @@
 
 #include "base/arena.h"
 #include "base/compiler.h"
+#include "lines/clock.h"
 #include "lines/statements.h"
 
 #include <stdbool.h>
@@ -67,6 +68,7 @@ struct lines_code {
     const int32_t *line_of_unit; /* by code unit; 0 = none */
     const uint8_t *skip;         /* by code unit: its LINE event does not count (statements.h) */
     const uint8_t *ambiguous;    /* by line: has events that are not simply hits of it */
+    const uint8_t *probes;       /* by line: enum probe_kind of its events */
     const struct hit_credit *credits;
     uint32_t n_credits;
 };
@@ -82,6 +84,9 @@ struct code_facts {
     uint32_t n_units;
     const int32_t *line_of_unit;
     const struct hit_rules *rules; /* of its LINE events */
+    /* By code unit where a line begins or a loop goes on: enum probe_kind; elsewhere PROBE_KINDS.
+       NULL: all are PROBE_LINE. */
+    const uint8_t *probes;
 };
 
 /* The lists, for the result; the heads are read with acquire order. */

@@ -189,7 +189,7 @@ static void add_errors(struct account_totals *totals)
         struct code_total *code = &totals->codes[i];
         for (uint32_t k = 0; k < code->code->n_lines; k++) {
             struct line_total *line = &code->lines[k];
-            line->exclusive_error += clock_error_ticks(PROBE_LINE_SMALL, line->raw_hits);
+            line->exclusive_error += clock_error_ticks(PROBE_LINE, line->raw_hits);
             line->inclusive_error += line->exclusive_error;
             code->exclusive += line->exclusive;
             code->exclusive_error += line->exclusive_error;

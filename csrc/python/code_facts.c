@@ -20,6 +20,7 @@ struct opcode_facts {
     bool enters_with;
     bool leaves_with;
     bool iterates;
+    bool loads_global;
     bool closes_loop;
     bool resumes;
     bool suspends;
@@ -38,6 +39,7 @@ struct reading {
     const uint8_t *bytes; /* borrowed from bytecode */
     uint32_t n_units;
     int32_t *line_of_unit;
+    uint8_t *probes;
     uint32_t *instr_of_unit;
     struct hit_rules rules;
     struct instr *instrs;
@@ -84,6 +86,7 @@ static void classify(struct opcode_facts *facts, const char *name, bool jumps)
     facts->makes = name_starts(name, "BUILD_");
     facts->enters_with = name_starts(name, "BEFORE_") && strstr(name, "WITH") != NULL;
     facts->leaves_with = strcmp(name, "WITH_EXCEPT_START") == 0;
+    facts->loads_global = strcmp(name, "LOAD_GLOBAL") == 0;
     facts->jumps_back = name_starts(name, "JUMP_BACKWARD");
     facts->closes_loop = strcmp(name, "JUMP_BACKWARD") == 0;
     facts->takes = strcmp(name, "COPY") == 0 || strcmp(name, "SWAP") == 0 ||
@@ -176,6 +179,7 @@ static void reading_free(struct reading *reading)
 {
     Py_XDECREF(reading->bytecode);
     PyMem_RawFree(reading->line_of_unit);
+    PyMem_RawFree(reading->probes);
     PyMem_RawFree(reading->instr_of_unit);
     hit_rules_free(&reading->rules);
     PyMem_RawFree(reading->instrs);
@@ -191,10 +195,11 @@ static int reading_alloc(struct reading *reading, PyCodeObject *code)
     reading->bytes = (const uint8_t *)PyBytes_AS_STRING(reading->bytecode);
     n = reading->n_units = (uint32_t)(PyBytes_GET_SIZE(reading->bytecode) / 2);
     reading->line_of_unit = PyMem_RawCalloc(n + 1, sizeof *reading->line_of_unit);
+    reading->probes = PyMem_RawCalloc(n + 1, sizeof *reading->probes);
     reading->instr_of_unit = PyMem_RawCalloc(n + 1, sizeof *reading->instr_of_unit);
     reading->instrs = PyMem_RawCalloc(n + 1, sizeof *reading->instrs);
-    if (reading->line_of_unit == NULL || reading->instr_of_unit == NULL ||
-        reading->instrs == NULL) {
+    if (reading->line_of_unit == NULL || reading->probes == NULL ||
+        reading->instr_of_unit == NULL || reading->instrs == NULL) {
         PyErr_NoMemory();
         return -1;
     }
@@ -288,6 +293,7 @@ static void read_instrs(struct reading *reading)
             .enters_with = facts->enters_with,
             .leaves_with = facts->leaves_with,
             .iterates = facts->iterates,
+            .loads_global = facts->loads_global,
             .closes_loop = facts->closes_loop,
             .resumes = facts->resumes,
             .suspends = facts->suspends,
@@ -354,6 +360,25 @@ static int read_guards(struct reading *reading, PyCodeObject *code)
     return 0;
 }
 
+/* What the LINE events cost that the places where lines begin have. */
+static void find_probes(struct reading *reading)
+{
+    int32_t line = 0;
+    memset(reading->probes, PROBE_KINDS, reading->n_units);
+    for (uint32_t i = 0; i < reading->n_instrs; i++) {
+        const struct instr *instr = &reading->instrs[i];
+        uint8_t probe = instr->iterates       ? PROBE_LOOP
+                        : instr->loads_global ? PROBE_GLOBAL
+                                              : PROBE_LINE;
+        if (instr->line == line && !instr->iterates)
+            continue;
+        line = instr->line;
+        if (line > COMPAT_LARGEST_SMALL_INT)
+            probe += PROBE_LARGE;
+        reading->probes[instr->unit] = probe;
+    }
+}
+
 static struct lines_code *register_reading(const struct reading *reading, PyCodeObject *code,
                                            uint32_t source)
 {
@@ -370,6 +395,7 @@ static struct lines_code *register_reading(const struct reading *reading, PyCode
         .n_units = reading->n_units,
         .line_of_unit = reading->line_of_unit,
         .rules = &reading->rules,
+        .probes = reading->probes,
     };
     if (file != NULL && facts.name != NULL && facts.qualname != NULL) {
         facts.file = PyBytes_AS_STRING(file);
@@ -390,6 +416,7 @@ static int read_code(struct reading *reading, PyCodeObject *code, struct instr_l
     if (reading_alloc(reading, code) < 0 || read_lines(reading, code) < 0)
         return -1;
     read_instrs(reading);
+    find_probes(reading);
     probe_places_mark(reading->instrs, reading->n_instrs, reading->bytes);
     if (read_guards(reading, code) < 0)
         return -1;

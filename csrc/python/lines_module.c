@@ -5,6 +5,7 @@
 #include "format/record.h"
 #include "lines/account.h"
 #include "lines/ending.h"
+#include "python/calibration.h"
 #include "python/code_facts.h"
 #include "python/exactness.h"
 #include "python/exits.h"
@@ -83,6 +84,8 @@ static PyObject *lines_start(PyObject *self, PyObject *args)
     if (code_facts_prepare() < 0 || monitor_start() < 0 || exits_install() < 0)
         return NULL;
     describe_process(&settings.result);
+    if (calibration_run(&settings.result.start) < 0)
+        return NULL;
     pthread_atfork(NULL, NULL, after_fork_in_child);
     ending_prepare(&settings);
     ending_watch_signals();

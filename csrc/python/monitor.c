@@ -3,6 +3,7 @@
 
 #include "base/ticks.h"
 #include "lines/account.h"
+#include "lines/calibrate.h"
 #include "lines/suspended.h"
 
 /* cProfile insists on id 2, so it is the last choice; 3 and 4 belong to nobody. */
@@ -20,15 +21,10 @@ static long local_mask;
 static long global_mask; /* what cannot be local */
 static bool global_is_on;
 
-static inline enum probe_kind line_probe(int32_t line)
-{
-    return line > COMPAT_LARGEST_SMALL_INT ? PROBE_LINE_LARGE : PROBE_LINE_SMALL;
-}
-
 /* Recursion, a line with events of two kinds, a line that the code does not have. */
-static NOINLINE PyObject *line_not_plain(struct lines_thread *thread, int32_t line, uint64_t now)
+static NOINLINE PyObject *line_not_plain(struct lines_thread *thread, int32_t line, uint64_t raw)
 {
-    struct line_cell *cell = account_line(thread, line, now);
+    struct line_cell *cell = account_line(thread, line, raw);
     if (cell != NULL) {
         uint32_t unit = (uint32_t)compat_running_unit();
         account_came_back(thread, cell, unit);
@@ -40,13 +36,14 @@ static NOINLINE PyObject *line_not_plain(struct lines_thread *thread, int32_t li
 static NOINLINE PyObject *line_unexpected(PyObject *code, int32_t line, uint64_t raw)
 {
     struct lines_thread *thread = account_thread();
-    uint64_t now;
     if (thread == NULL)
         Py_RETURN_NONE;
-    now = clock_event(&thread->debt, line_probe(line), raw);
-    if (account_resynchronise(thread, code, now) < 0)
+    if (raw >= probe_check_at)
+        raw += calibrate_check(&thread->debt);
+    if (thread->top->key != code &&
+        account_resynchronise(thread, code, clock_virtual(thread->debt, raw)) < 0)
         Py_RETURN_NONE;
-    return line_not_plain(thread, line, now);
+    return line_not_plain(thread, line, raw);
 }
 
 /*
@@ -57,12 +54,10 @@ static inline PyObject *line_at(PyObject *const *args, uint64_t raw)
 {
     struct lines_thread *thread = lines_self;
     int32_t line = compat_line_number(args[1]);
-    uint64_t now;
-    if (unlikely(thread == NULL || thread->top->key != args[0]))
+    if (unlikely(thread == NULL || thread->top->key != args[0] || raw >= probe_check_at))
         return line_unexpected(args[0], line, raw);
-    now = clock_event(&thread->debt, line_probe(line), raw);
-    if (unlikely(!account_line_plain(thread, line, now)))
-        return line_not_plain(thread, line, now);
+    if (unlikely(!account_line_plain(thread, line, raw)))
+        return line_not_plain(thread, line, raw);
     Py_RETURN_NONE;
 }
 
@@ -278,6 +273,14 @@ done:
     return result;
 }
 
+int monitor_subscribe_local(PyCodeObject *code, bool on)
+{
+    PyObject *done =
+        PyObject_CallFunction(set_local_events, "iOl", tool_id, code, on ? local_mask : 0);
+    Py_XDECREF(done);
+    return done == NULL ? -1 : 0;
+}
+
 int monitor_subscribe(PyCodeObject *code)
 {
     PyObject *done;
@@ -288,7 +291,5 @@ int monitor_subscribe(PyCodeObject *code)
         Py_DECREF(done);
         global_is_on = true;
     }
-    done = PyObject_CallFunction(set_local_events, "iOl", tool_id, code, local_mask);
-    Py_XDECREF(done);
-    return done == NULL ? -1 : 0;
+    return monitor_subscribe_local(code, true);
 }

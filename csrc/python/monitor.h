@@ -13,8 +13,13 @@
 
 #include "base/compiler.h"
 
+#include <stdbool.h>
+
 /* Claims an id and installs the callbacks. -1 with an exception set (RuntimeError: none free). */
 NODISCARD int monitor_start(void);
+
+/* Switches the local events of any code object on or off. -1 with an exception set. */
+NODISCARD int monitor_subscribe_local(PyCodeObject *code, bool on);
 
 /* Subscribes a code object that is in the registry. -1 with an exception set. */
 NODISCARD int monitor_subscribe(PyCodeObject *code);

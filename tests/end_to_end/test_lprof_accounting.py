@@ -1,0 +1,280 @@
+"""What lprof says of suspensions, single hits and calls, on whole programs."""
+
+from __future__ import annotations
+
+import json
+import textwrap
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from case_runs import lprof
+from proftrace.model.load import load_profile
+from proftrace.model.profile import NO_FUNCTION, Profile
+
+MILLISECOND = 1_000_000
+
+
+def record(folder: Path, program: str, *options: str) -> Profile:
+    """Run a program under lprof and return what was recorded."""
+    script = folder / "app.py"
+    script.write_text(textwrap.dedent(program))
+    run = lprof([*options, "-o", "out.lprof", "app.py"], folder)
+    assert run.status == 0, run.stderr
+    return load_profile(str(folder / "out.lprof"))
+
+
+def line_values(profile: Profile, name: str) -> dict[int, int]:
+    """Return a value of each line that ran, by line number, over all functions."""
+    values: Counter[int] = Counter()
+    for row, line in enumerate(profile.lines.line):
+        values[line] += profile.lines.values[name][row]
+    return values
+
+
+def function_name(profile: Profile, function: int) -> str:
+    if function == NO_FUNCTION:
+        return ""
+    return profile.strings[profile.functions.qualname[function]]
+
+
+def calls_by_edge(profile: Profile) -> dict[tuple[str, int, str], int]:
+    """Return how often (caller, line, callee) was called."""
+    edges = profile.edges
+    return {
+        (
+            function_name(profile, edges.caller[row]),
+            edges.line[row],
+            function_name(profile, edges.callee[row]),
+        ): edges.calls[row]
+        for row in range(len(edges))
+    }
+
+
+def assert_sane(profile: Profile) -> None:
+    """Assert what holds for every profile of a clock."""
+    assert profile.lines.line
+    for row in range(len(profile.lines)):
+        values = {name: column[row] for name, column in profile.lines.values.items()}
+        assert all(value >= 0 for value in values.values())
+        assert values["min"] <= values["max"]
+        assert sum(profile.lines.histogram(row)) <= values["hits"]
+    for row in range(len(profile.calls)):
+        assert profile.calls.exclusive[row] >= 0
+        assert profile.calls.inclusive[row] >= 0
+
+
+def test_every_hit_is_in_the_histogram(tmp_path: Path) -> None:
+    profile = record(
+        tmp_path,
+        """\
+        def f(n):
+            total = 0
+            for i in range(n):
+                total += max(
+                    i,
+                    1,
+                )
+            with open(__file__) as file:
+                total += len(
+                    file.read())
+            return total if n == 0 else f(0)
+        profile(f)(100)
+        f(7)
+        """,
+    )
+    assert_sane(profile)
+    timed = {line: sum(profile.lines.histogram(row)) for row, line in enumerate(profile.lines.line)}
+    assert timed == line_values(profile, "hits")
+
+
+def test_awaiting_is_not_running(tmp_path: Path) -> None:
+    profile = record(
+        tmp_path,
+        """\
+        import asyncio
+        import time
+
+        @profile
+        async def wait(k):
+            await asyncio.sleep(0.01)
+            time.sleep(0.001)
+            return k
+
+        @profile
+        async def main():
+            return await asyncio.gather(*(wait(k) for k in range(20)))
+
+        asyncio.run(main())
+        """,
+    )
+    assert_sane(profile)
+    waited, ran = line_values(profile, "await"), line_values(profile, "inclusive")
+    # All twenty wait at the same time, and each for itself.
+    assert waited[6] >= 20 * 10 * MILLISECOND
+    assert waited[7] == 0
+    assert ran[7] >= 20 * MILLISECOND
+    assert waited[12] >= 10 * MILLISECOND
+    calls = {function_name(profile, f): row for row, f in enumerate(profile.calls.function)}
+    assert profile.calls.calls[calls["wait"]] == 20
+    assert profile.calls.yields[calls["wait"]] == 20
+    assert profile.calls.yields[calls["main"]] >= 1
+
+
+def test_closed_and_abandoned_generators_waited_for_nothing(tmp_path: Path) -> None:
+    profile = record(
+        tmp_path,
+        """\
+        import time
+
+        @profile
+        def items():
+            yield 1
+            yield 2
+
+        kept = []
+        for i in range(5):
+            generator = items()
+            next(generator)
+            time.sleep(0.01)
+            if i % 2:
+                generator.close()
+            else:
+                kept.append(generator)
+        """,
+    )
+    assert line_values(profile, "await") == {5: 0}
+    assert line_values(profile, "hits") == {5: 5}
+
+
+def test_a_generator_driven_by_several_threads(tmp_path: Path) -> None:
+    profile = record(
+        tmp_path,
+        """\
+        import threading
+        import time
+
+        @profile
+        def items():
+            for i in range(9):
+                yield i
+
+        generator = items()
+        for _ in range(9):
+            thread = threading.Thread(target=next, args=(generator,))
+            thread.start()
+            thread.join()
+            time.sleep(0.002)
+        list(generator)
+        """,
+    )
+    assert_sane(profile)
+    hits, waited = line_values(profile, "hits"), line_values(profile, "await")
+    assert hits == {6: 10, 7: 9}
+    assert waited[7] >= 18 * MILLISECOND
+    assert profile.calls.yields[0] == 9
+
+
+def test_calls_by_line(tmp_path: Path) -> None:
+    profile = record(
+        tmp_path,
+        """\
+        @profile
+        def fib(n):
+            if n < 2:
+                return n
+            return fib(n - 1) + fib(n - 2)
+
+        @profile
+        def leaf():
+            pass
+
+        @profile
+        def main():
+            for _ in range(10):
+                leaf(); leaf()
+            leaf()
+            fib(5)
+
+        main()
+        leaf()
+        """,
+    )
+    assert_sane(profile)
+    assert calls_by_edge(profile) == {
+        ("", 0, "main"): 1,
+        ("", 0, "leaf"): 1,
+        ("main", 14, "leaf"): 20,
+        ("main", 15, "leaf"): 1,
+        ("main", 16, "fib"): 1,
+        ("fib", 5, "fib"): 14,
+    }
+    names = [function_name(profile, function) for function in profile.calls.function]
+    edges = profile.edges
+    for row, callee in enumerate(edges.callee):
+        function = list(profile.calls.function).index(callee)
+        assert edges.inclusive[row] <= profile.calls.inclusive[function], names[function]
+        assert edges.exclusive[row] <= profile.calls.exclusive[function] + 100
+
+
+def test_greenlets_have_the_right_hits(tmp_path: Path) -> None:
+    pytest.importorskip("greenlet")
+    profile = record(
+        tmp_path,
+        """\
+        import greenlet
+
+        @profile
+        def ping(n):
+            for i in range(n):
+                other.switch()
+            return n
+
+        @profile
+        def pong():
+            while True:
+                main.switch()
+                helper()
+
+        @profile
+        def helper():
+            main.switch()
+
+        main = greenlet.getcurrent()
+        other = greenlet.greenlet(pong)
+        ping(100)
+        """,
+    )
+    assert_sane(profile)
+    assert line_values(profile, "hits") == {
+        5: 101, 6: 100, 7: 1, 11: 50, 12: 50, 13: 50, 17: 50,
+    }  # fmt: skip
+
+
+def test_the_calibration_is_in_the_file_and_nowhere_else(tmp_path: Path) -> None:
+    profile = record(
+        tmp_path,
+        """\
+        import gc
+        import sys
+
+        @profile
+        def f():
+            pass
+
+        f()
+        seen = [thing for thing in gc.get_objects() if callable(thing)]
+        names = {getattr(getattr(t, "__code__", None), "co_filename", "") for t in seen}
+        assert "<lprof>" not in names
+        """,
+    )
+    facts = json.loads(profile.meta["calibration"])
+    assert facts["ns"]["line"] > 0
+    assert facts["ns"]["global"] > 0
+    assert facts["ns"]["line, large"] >= facts["ns"]["line"]
+    assert facts["spread"] > 0
+    assert facts["slowness"][0] <= 1 <= facts["slowness"][1]
+    assert [function_name(profile, function) for function in profile.calls.function] == ["f"]
+    assert profile.calls.exclusive_error[0] > 0
+    assert profile.calls.inclusive_error[0] > 0
