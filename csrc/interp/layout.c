@@ -111,8 +111,12 @@ static const struct version versions[] = {
      NULL,
      {SINCE_3_12, .interp_id = 8, .state_frame = 56, .frame_is_indirect = true, .frame_owner = 70,
       .owner_shim = 3, .code_first_traceable = 176, .code_units = 192}},
-    {0x030d, &published_3_13, {SINCE_3_12, .owner_shim = 3, .code_first_traceable = 184}},
-    {0x030e, &published_3_14, {SINCE_3_12, .owner_shim = 3, .code_first_traceable = 192}},
+    {0x030d,
+     &published_3_13,
+     {SINCE_3_12, .owner_shim = 3, .code_first_traceable = 184, .frame_locals = 40}},
+    {0x030e,
+     &published_3_14,
+     {SINCE_3_12, .owner_shim = 3, .code_first_traceable = 192, .frame_locals = 40}},
     {0x030f, &published_3_15, {SINCE_3_12, .owner_shim = 3, .code_first_traceable = 192}},
 };
 

@@ -28,8 +28,9 @@ struct interp_layout {
     uint32_t frame_code;
     uint32_t frame_previous;
     uint32_t frame_ip;
-    uint32_t frame_owner; /* char */
-    uint32_t frame_tlbc;  /* i32: which of the code's copies runs; 0 = there is one copy */
+    uint32_t frame_locals; /* where frames may carry a mark, see frames.h; 0 = nowhere */
+    uint32_t frame_owner;  /* char */
+    uint32_t frame_tlbc;   /* i32: which of the code's copies runs; 0 = there is one copy */
     uint8_t owner_generator;
     uint8_t owner_shim; /* this and all above: pushed by C code, has no Python code */
     /* PyCodeObject */
@@ -65,6 +66,12 @@ static inline uintptr_t read_word(uintptr_t at)
     uintptr_t value;
     memcpy(&value, (const void *)at, sizeof value);
     return value;
+}
+
+/* The one write: see the marks of frames.h. */
+static inline void write_word(uintptr_t at, uintptr_t value)
+{
+    memcpy((void *)at, &value, sizeof value);
 }
 
 static inline uint32_t read_u32(uintptr_t at)

@@ -29,6 +29,7 @@ static int find_binding(struct interp_binding *binding)
 {
     *binding = (struct interp_binding){
         .runtime = dlsym(RTLD_DEFAULT, "_PyRuntime"),
+        .none = Py_None,
         .hexversion = (uint32_t)Py_Version,
 #ifdef Py_GIL_DISABLED
         .free_threaded = true,

@@ -9,14 +9,14 @@
 #define UNITS_AT 16 /* of a fake code object: first_traceable, then the code units */
 
 struct fake_frame {
-    uintptr_t code, previous, ip;
+    uintptr_t code, previous, ip, locals;
     char owner;
 };
 
 struct fake_code {
     uint64_t unused; /* but for the table of copies */
     uint32_t first_traceable;
-    uint32_t padding;
+    uint32_t flags;
     uint16_t units[64];
 };
 
@@ -74,6 +74,7 @@ static struct frame_reader reader = {
             .frame_owner = offsetof(struct fake_frame, owner),
             .owner_generator = 1,
             .owner_shim = SHIM,
+            .code_flags = offsetof(struct fake_code, flags),
             .code_first_traceable = offsetof(struct fake_code, first_traceable),
             .code_units = UNITS_AT,
         },
@@ -93,6 +94,7 @@ static void push(struct fake_frame *frame, unsigned code, unsigned unit, char ow
     frame->code = (uintptr_t)&codes[code];
     frame->owner = owner;
     frame->previous = state.current;
+    frame->locals = 0;
     set_ip(frame, unit);
     state.current = (uintptr_t)frame;
 }
@@ -358,6 +360,160 @@ static void depth_is_bounded_by_memory_only(void)
     frames_release(&cache);
 }
 
+/* ---- marks -------------------------------------------------------------------------------- */
+
+static const int none;
+static struct fake_frame generators[16];
+
+static void with_marks(bool marks)
+{
+    reader.layout.frame_locals = marks ? offsetof(struct fake_frame, locals) : 0;
+    reader.binding.none = marks ? &none : NULL;
+    for (size_t i = 0; i < sizeof codes / sizeof codes[0]; i++)
+        codes[i].flags = i != 7; /* code 7 is that of a module */
+}
+
+static void only_frames_of_functions_are_marked(void)
+{
+    static struct frame_cache cache;
+    const uintptr_t dict = 4096;
+    state.current = 0;
+    push(&frames[0], 0, 5, SHIM);
+    push(&frames[1], 7, 5, 0);
+    frames[1].locals = dict;
+    push(&frames[2], 7, 5, 0);
+    push(&frames[3], 0, 5, 0);
+    push(&frames[4], 0, 5, 1);
+    push(&frames[5], 0, 5, 0);
+    frames[5].locals = dict;
+    check_node(frames_current(&reader, &cache));
+    CHECK_EQ(frames[0].locals, 0);
+    CHECK_EQ(frames[1].locals, dict);
+    CHECK_EQ(frames[2].locals, 0);
+    CHECK_EQ(frames[3].locals, (uintptr_t)&none);
+    CHECK_EQ(frames[4].locals, 0);
+    CHECK_EQ(frames[5].locals, dict);
+    frames_release(&cache);
+}
+
+static void a_new_activation_at_an_old_address_is_seen(void)
+{
+    static struct frame_cache cache;
+    state.current = 0;
+    for (int round = 0; round < 6; round++) {
+        while (state.current > (uintptr_t)&frames[19])
+            pop();
+        if (round == 0)
+            for (int i = 0; i < 20; i++)
+                push(&frames[i], 1, 7, 0);
+        set_ip(&frames[19], 8 + (unsigned)round % 2); /* the call below is another one */
+        for (int i = 20; i < 60; i++)
+            push(&frames[i], 2, 7, 0);
+        check_node(frames_current(&reader, &cache));
+        n_interned = 0;
+        check_node(frames_current(&reader, &cache));
+        CHECK_EQ(n_interned, 0);
+    }
+    frames_release(&cache);
+}
+
+/* One thread of Python: frames only ever move at the top. A generator keeps its place and frame. */
+struct fake_thread {
+    struct fake_frame *stack; /* its own */
+    struct fake_frame *shims; /* those of C code lie elsewhere */
+    uint32_t n, n_shims;
+};
+
+static void call(struct fake_thread *thread)
+{
+    unsigned code = random_next() & 7;
+    if (random_next() % 10 == 0) /* C code calls back */
+        push(&thread->shims[thread->n_shims++], 0, 0, SHIM);
+    push(&thread->stack[thread->n++], code, random_next() & 31, 0);
+    if (code == 7 && random_next() % 2)
+        thread->stack[thread->n - 1].locals = 4096;
+}
+
+static void resume(void)
+{
+    struct fake_frame *frame = &generators[random_next() % 16];
+    for (uintptr_t at = state.current; at != 0; at = ((struct fake_frame *)at)->previous) {
+        if (at == (uintptr_t)frame)
+            return; /* it runs already */
+    }
+    if (frame->code == 0) { /* copied from the frame of a function, which may be marked */
+        frame->code = (uintptr_t)&codes[1];
+        frame->owner = 1;
+        frame->locals = random_next() % 2 ? (uintptr_t)&none : 0;
+        set_ip(frame, random_next() & 31);
+    }
+    frame->previous = state.current;
+    state.current = (uintptr_t)frame;
+}
+
+static void leave(struct fake_thread *thread)
+{
+    struct fake_frame *frame = (struct fake_frame *)state.current;
+    if (frame == NULL)
+        return;
+    pop();
+    if (frame->owner == 1) {
+        frame->previous = 0;
+        return;
+    }
+    if (frame->owner == SHIM)
+        thread->n_shims--;
+    else
+        thread->n--;
+    if (state.current != 0 && ((struct fake_frame *)state.current)->owner == SHIM) {
+        pop();
+        thread->n_shims--;
+    }
+}
+
+static void step_once(struct fake_thread *thread)
+{
+    uint64_t dice = random_next() % 100;
+    struct fake_frame *top;
+    if (dice < 38 && thread->n < 400)
+        call(thread);
+    else if (dice < 50)
+        resume();
+    else if (dice < 92)
+        leave(thread);
+    else if (dice == 99)
+        for (uint64_t i = random_next() % 40; i > 0; i--)
+            leave(thread);
+    top = (struct fake_frame *)state.current;
+    if (top != NULL && top->owner != SHIM && random_next() % 2)
+        set_ip(top, random_next() & 31);
+}
+
+/* Two greenlets in turn; walks come at any moment, often with many calls and returns between. */
+static void every_walk_with_marks_tells_the_truth(void)
+{
+    static struct frame_cache cache;
+    struct fake_thread threads[2] = {{frames, frames + 1000, 0, 0},
+                                     {frames + 2000, frames + 3000, 0, 0}};
+    struct fake_thread *thread = &threads[0];
+    memset(generators, 0, sizeof generators);
+    state.current = 0;
+    for (int step = 0; step < 200000; step++) {
+        /* No switch while a generator runs: two threads would run it. */
+        if (step % 1000 == 0) {
+            while (state.current != 0)
+                leave(thread);
+            thread = &threads[step / 1000 % 2];
+        }
+        step_once(thread);
+        if (random_next() % 3 == 0)
+            check_node(frames_current(&reader, &cache));
+        if (step % 500 == 0)
+            CHECK(frames_agree(&reader, &cache));
+    }
+    frames_release(&cache);
+}
+
 int main(void)
 {
     an_unchanged_stack_is_not_interned_again();
@@ -371,6 +527,15 @@ int main(void)
     every_walk_tells_the_truth();
     a_switched_chain_is_walked_anew();
     depth_is_bounded_by_memory_only();
+    with_marks(true);
+    an_unchanged_stack_is_not_interned_again();
+    a_death_of_code_drops_what_was_remembered();
+    a_thread_without_frames_has_node_0();
+    a_switched_chain_is_walked_anew();
+    depth_is_bounded_by_memory_only();
+    only_frames_of_functions_are_marked();
+    a_new_activation_at_an_old_address_is_seen();
+    every_walk_with_marks_tells_the_truth();
     table_release(&nodes);
     return 0;
 }
