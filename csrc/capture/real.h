@@ -9,6 +9,7 @@
 
 #include "base/compiler.h"
 
+#include <pthread.h>
 #include <spawn.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -46,6 +47,9 @@
        const posix_spawnattr_t *attributes, char *const *argv, char *const *envp))                \
     X(int, system, (const char *command))                                                         \
     X(FILE *, popen, (const char *command, const char *mode))                                     \
+    X(int, pthread_create,                                                                        \
+      (pthread_t * thread, const pthread_attr_t *attributes, void *(*run)(void *),                \
+       void *argument))                                                                           \
     X(int, kill, (pid_t pid, int signal_number))                                                  \
     X(void, abort, (void))                                                                        \
     X(void, longjmp, (struct __jmp_buf_tag * target, int value))                                  \

@@ -98,11 +98,18 @@ void thread_set_name_locked(struct capture_state *state, struct capture_thread *
                                             .start_mono_ns = thread->start_mono_ns});
 }
 
+TLS_FAST char thread_given_name[THREAD_NAME_BYTES];
+
 void thread_take_name_locked(struct capture_state *state, struct capture_thread *thread)
 {
-    char name[sizeof thread->name] = {0};
+    char name[THREAD_NAME_BYTES] = {0};
+    if (thread->name[0] == '\0' && thread_given_name[0] != '\0')
+        thread_set_name_locked(state, thread, thread_given_name);
     /* A thread that was never named has the name of the one that started it. */
-    if (prctl(PR_GET_NAME, name) == 0 && strcmp(name, state->process_name) != 0 && name[0] != '\0')
+    if (prctl(PR_GET_NAME, name) != 0 || strcmp(name, state->process_name) == 0)
+        return;
+    /* The kernel's is the same, but cut. */
+    if (name[0] != '\0' && strncmp(thread->name, name, strlen(name)) != 0)
         thread_set_name_locked(state, thread, name);
 }
 

@@ -11,6 +11,11 @@
 #include "capture/ring_file.h"
 #include "interp/frames.h"
 
+#define THREAD_NAME_BYTES 64
+
+/* What whoever started this thread calls it; "" = nobody said. */
+extern TLS_FAST char thread_given_name[THREAD_NAME_BYTES];
+
 struct capture_thread {
     uint64_t *words;        /* raw events, behind the slot's head */
     uint32_t used;          /* words of them */
@@ -23,8 +28,8 @@ struct capture_thread {
     uint64_t tid;
     uint64_t start_mono_ns;
     uint64_t n_lost;
-    char name[64]; /* in the log already */
-    bool muted;    /* frames of our own are still on the stack */
+    char name[THREAD_NAME_BYTES]; /* in the log already */
+    bool muted;                   /* frames of our own are still on the stack */
     uintptr_t mute_frame, mute_below, mute_below_ip;
     struct capture_thread *next; /* all live ones, or all free ones */
     struct capture_thread *previous;
@@ -50,7 +55,10 @@ NODISCARD int thread_flush_locked(struct capture_state *state, struct capture_th
 /* Writes the rest and keeps the block for the next thread. */
 void thread_end_locked(struct capture_state *state, struct capture_thread *thread);
 
-/* Takes the name that the kernel has for the calling thread, if it has one of its own. */
+/*
+ * Takes the name that the calling thread was given, or the kernel's if it has one of its own; also
+ * a later one of the kernel's.
+ */
 void thread_take_name_locked(struct capture_state *state, struct capture_thread *thread);
 void thread_set_name_locked(struct capture_state *state, struct capture_thread *thread,
                             const char *name);

@@ -8,6 +8,7 @@
 #define PROFTRACE_INTERP_BINDING_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 /* A frame as the interpreter's own functions describe it. */
@@ -35,7 +36,9 @@ struct interp_binding {
     void *(*attached_state)(void); /* thread state of a thread that holds the GIL, else NULL */
     void *(*known_state)(void);    /* thread state of this thread with or without the GIL */
     int (*is_finalizing)(void);    /* then known_state() may point to freed memory */
-    struct interp_view view;       /* of use to --verify-stacks only */
+    /* Name of the thread that pthread_create is being called for, if Python gave it one. */
+    bool (*starting_thread)(char *name, size_t n_bytes);
+    struct interp_view view; /* of use to --verify-stacks only */
 };
 
 #endif

@@ -12,6 +12,7 @@
 #include "python/compat.h"
 #include "python/pymem.h"
 #include "python/stack_view.h"
+#include "python/thread_name.h"
 
 #include <dlfcn.h>
 #include <errno.h>
@@ -38,6 +39,7 @@ static int find_binding(struct interp_binding *binding)
                                                        "_PyThreadState_UncheckedGet"),
         .known_state = (void *(*)(void))PyGILState_GetThisThreadState,
         .is_finalizing = (int (*)(void))find_symbol("Py_IsFinalizing", "_Py_IsFinalizing"),
+        .starting_thread = thread_name_starting,
         .view = {.frame = stack_view_frame,
                  .whole = stack_view_has_whole() ? stack_view_whole : NULL},
     };
@@ -261,12 +263,17 @@ static PyMethodDef methods[] = {
     {NULL, NULL, 0, NULL},
 };
 
+static PyModuleDef_Slot slots[] = {
+    COMPAT_MODULE_SLOTS{0, NULL},
+};
+
 static struct PyModuleDef module_def = {
     .m_base = PyModuleDef_HEAD_INIT,
     .m_name = "proftrace._capture",
     .m_doc = module_doc,
     .m_size = 0,
     .m_methods = methods,
+    .m_slots = slots,
 };
 
 PyMODINIT_FUNC PyInit__capture(void);

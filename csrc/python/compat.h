@@ -8,6 +8,16 @@
 #define PY_SSIZE_T_CLEAN
 #include <Python.h>
 
+/* The calling thread's state if it is attached to the interpreter (holds the GIL), else NULL. */
+static inline PyThreadState *compat_attached_state(void)
+{
+#if PY_VERSION_HEX >= 0x030d0000
+    return PyThreadState_GetUnchecked();
+#else
+    return _PyThreadState_UncheckedGet();
+#endif
+}
+
 /* The innermost Python frame of this thread, or NULL. A generator's stays where it is. */
 static inline struct _PyInterpreterFrame *compat_running_frame(void)
 {

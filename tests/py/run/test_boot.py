@@ -35,6 +35,7 @@ json.dump({
     "hooks": [sys.excepthook is sys.__excepthook__, sys.gettrace(), sys.getprofile()],
     "main": [__name__, globals().get("__file__"), getattr(__spec__, "name", None), __package__],
     "cwd": os.getcwd(),
+    "gil": getattr(sys, "_is_gil_enabled", lambda: True)(),
     "fds": sorted(os.listdir("/proc/self/fd")),
     "signals": [str(signal.getsignal(s)) for s in (signal.SIGINT, signal.SIGTERM, signal.SIGPIPE)],
     "stdio": [f"{s.encoding} {s.errors} {s.line_buffering}" for s in (sys.stdout, sys.stderr)],
