@@ -89,6 +89,7 @@ void calibrate_use(const struct calibration *measured)
     base = *measured;
     slowest = fastest = 1;
     probe_ns_scale = (uint64_t)(base.ns_per_tick * (1 << NS_SCALE_SHIFT) + 0.5);
+    probe_overlap = base.overlap;
     calibrate_scale(1);
     work_ticks = do_known_work(WORK_TRIES_AT_FIRST);
     plan_next_check();
@@ -150,6 +151,8 @@ size_t calibrate_describe(char *text, size_t room)
     }
     put_text(&to, "}, \"spread\": ");
     put_tenths(&to, base.kinds[PROBE_LINE].spread * base.ns_per_tick);
+    put_text(&to, ", \"light\": ");
+    put_tenths(&to, base.overlap.extra * base.ns_per_tick);
     put_text(&to, ", \"slowness\": [");
     put_tenths(&to, fastest);
     put_text(&to, ", ");

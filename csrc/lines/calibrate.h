@@ -22,6 +22,7 @@ struct probe_measurement {
 
 struct calibration {
     struct probe_measurement kinds[PROBE_KINDS];
+    struct probe_overlap overlap;
     double ns_per_tick;
 };
 

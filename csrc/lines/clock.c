@@ -18,3 +18,16 @@ double clock_debt_error_ticks(uint64_t debt)
     double part = whole == 0 ? 0 : (double)probe_spreads[PROBE_LINE] / whole;
     return (double)(debt >> PROBE_SHIFT) * part;
 }
+
+struct probe_overlap probe_overlap;
+
+double clock_without_overlap(double ticks)
+{
+    const struct probe_overlap *overlap = &probe_overlap;
+    double range = overlap->heavy - overlap->light, steepness, real;
+    if (overlap->extra <= 0 || range < 2 * overlap->extra || ticks >= overlap->heavy)
+        return ticks; /* otherwise it would not be a function of what is seen */
+    steepness = overlap->extra / range;
+    real = (ticks - steepness * overlap->heavy) / (1 - steepness);
+    return real < 0 ? 0 : real < overlap->light ? ticks - overlap->extra : real;
+}

@@ -81,6 +81,21 @@ static inline uint64_t clock_virtual(uint64_t debt, uint64_t raw)
     return raw - (debt >> PROBE_SHIFT);
 }
 
+/*
+ * An event overlaps with the work of the line that follows it, so that it costs more where that is
+ * next to nothing: `extra` ticks where a line takes `light` ticks and none where it takes `heavy`.
+ */
+struct probe_overlap {
+    double extra;
+    double light;
+    double heavy;
+};
+
+extern struct probe_overlap probe_overlap;
+
+/* What a line really takes that shows `ticks` when its events are taken to cost the usual. */
+double clock_without_overlap(double ticks);
+
 /* The error of n events of a kind, and of a debt, in ticks: one standard deviation. */
 uint64_t clock_error_ticks(enum probe_kind kind, uint64_t n_events);
 double clock_debt_error_ticks(uint64_t debt);

@@ -164,6 +164,25 @@ static void add_running(struct account_totals *totals, struct call_total *edges,
     }
 }
 
+/* ---- corrections -------------------------------------------------------------------------- */
+
+/* Lines that take next to nothing are shown what their events cost more than others. */
+static void correct_light_lines(struct code_total *code)
+{
+    for (uint32_t i = 0; i < code->code->n_lines; i++) {
+        struct line_total *line = &code->lines[i];
+        double seen = line->raw_hits == 0 ? 0 : (double)line->exclusive / (double)line->raw_hits;
+        int64_t less = (int64_t)((seen - clock_without_overlap(seen)) * (double)line->raw_hits);
+        if (less > line->exclusive)
+            less = line->exclusive;
+        if (less <= 0)
+            continue;
+        line->exclusive -= less;
+        line->inclusive -= less;
+        code->inclusive -= less;
+    }
+}
+
 /* ---- errors ------------------------------------------------------------------------------- */
 
 /*
@@ -187,6 +206,7 @@ static void add_errors(struct account_totals *totals)
     }
     for (uint32_t i = 0; i < totals->n_codes; i++) {
         struct code_total *code = &totals->codes[i];
+        correct_light_lines(code);
         for (uint32_t k = 0; k < code->code->n_lines; k++) {
             struct line_total *line = &code->lines[k];
             line->exclusive_error += clock_error_ticks(PROBE_LINE, line->raw_hits);

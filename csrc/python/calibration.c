@@ -270,11 +270,6 @@ static double at_least_0(double value)
     return value < 0 ? 0 : value;
 }
 
-static double difference(double a, double b)
-{
-    return a > b ? a - b : b - a;
-}
-
 /* The cost of one event, where nearly all events of the program are of one kind. */
 static double cost_of_event(const struct timed *timed, double *noise)
 {
@@ -283,19 +278,32 @@ static double cost_of_event(const struct timed *timed, double *noise)
     return at_least_0(cost);
 }
 
-/* Lines that do not begin a loop, with small numbers and, for their extra cost, a large one. */
+/* What a line takes without events. */
+static double plain_line_ticks(const struct timed *timed)
+{
+    const double *best = timed->ticks[1];
+    return (best[0] < best[1] ? best[0] : best[1]) / timed->n_events;
+}
+
+/*
+ * Lines that do not begin a loop, with small numbers and, for their extra cost, a large one. The
+ * usual cost is that of an event before a line that does something.
+ */
 static void evaluate_lines(const struct timed *timed, struct calibration *result)
 {
     struct probe_measurement *kinds = result->kinds;
-    double noise, light, heavy, globals, extra, spread;
+    double noise, light, heavy, globals, large, extra, spread;
     globals = cost_of_event(&timed[GLOBALS], &noise);
+    large = cost_of_event(&timed[LARGE], &noise);
     heavy = cost_of_event(&timed[HEAVY], &noise);
     light = cost_of_event(&timed[LIGHT], &noise);
-    extra = at_least_0(cost_of_event(&timed[LARGE], &noise) - light);
-    spread = (light + heavy) / 2 * SPREAD_OF_PLACES;
-    spread += difference(light, heavy) / 2 + noise;
-    kinds[PROBE_LINE].whole = (light + heavy) / 2;
-    kinds[PROBE_GLOBAL].whole = globals;
+    extra = at_least_0(large - light);
+    result->overlap.extra = at_least_0(light - heavy);
+    result->overlap.light = plain_line_ticks(&timed[LIGHT]);
+    result->overlap.heavy = plain_line_ticks(&timed[HEAVY]);
+    spread = heavy * SPREAD_OF_PLACES + result->overlap.extra / 2 + noise;
+    kinds[PROBE_LINE].whole = heavy;
+    kinds[PROBE_GLOBAL].whole = at_least_0(globals - result->overlap.extra);
     for (int i = PROBE_LINE; i <= PROBE_LOOP; i++) {
         /* Half of it is CPython's way to us; the int of a large number is made on it. */
         kinds[i].before = kinds[PROBE_LINE].whole / 2;
@@ -310,7 +318,8 @@ static void evaluate_lines(const struct timed *timed, struct calibration *result
 static void evaluate_frames(const struct timed *timed, struct calibration *result)
 {
     struct probe_measurement *kinds = result->kinds;
-    double line = kinds[PROBE_LINE].whole, noise, call, both, before;
+    double line = kinds[PROBE_LINE].whole + result->overlap.extra; /* all of them are light */
+    double noise, call, both, loop, before;
     double clock = clock_read_ticks();
     call = cost_of_run(&timed[CALLS], &noise) / ITERATIONS - line;
     kinds[PROBE_START].whole = at_least_0((call - clock) / 2);
@@ -322,9 +331,10 @@ static void evaluate_frames(const struct timed *timed, struct calibration *resul
     before = timed[CALLS].line_ticks - (line - kinds[PROBE_LINE].before);
     before = at_least_0(before - EMPTY_LINE_NS / result->ns_per_tick);
     both = cost_of_run(&timed[LOOP], &noise) - call - ITERATIONS * line;
-    kinds[PROBE_LOOP].whole = at_least_0(both / (timed[LOOP].n_events - ITERATIONS));
+    loop = at_least_0(both / (timed[LOOP].n_events - ITERATIONS));
+    kinds[PROBE_LOOP].whole = at_least_0(loop - result->overlap.extra);
     both = cost_of_run(&timed[ITEMS], &noise) - call - ITERATIONS * line;
-    both -= (timed[ITEMS].n_events - ITERATIONS) * kinds[PROBE_LOOP].whole;
+    both -= (timed[ITEMS].n_events - ITERATIONS) * loop;
     kinds[PROBE_YIELD].whole = kinds[PROBE_RESUME].whole = at_least_0(both / ITERATIONS / 2);
     for (int i = PROBE_START; i <= PROBE_RESUME; i++) {
         kinds[i].before = before < kinds[i].whole ? before : kinds[i].whole;

@@ -130,6 +130,21 @@ static void a_look_at_the_speed_costs_the_program_nothing(void)
     CHECK(probe_costs[PROBE_LINE].whole != 0);
 }
 
+static void an_event_costs_more_before_a_light_line(void)
+{
+    probe_overlap = (struct probe_overlap){.extra = 6, .light = 3, .heavy = 18};
+    CHECK(clock_without_overlap(100) == 100);
+    CHECK(clock_without_overlap(18) == 18);
+    CHECK(clock_without_overlap(3 + 6) > 2.99 && clock_without_overlap(3 + 6) < 3.01);
+    CHECK(clock_without_overlap(10.5 + 3) > 10.49 && clock_without_overlap(10.5 + 3) < 10.51);
+    CHECK(clock_without_overlap(6.5) >= 0 && clock_without_overlap(6.5) < 1);
+    CHECK(clock_without_overlap(1) == 0);
+    probe_overlap.heavy = 10; /* too near to each other to say anything */
+    CHECK(clock_without_overlap(9) == 9);
+    probe_overlap = (struct probe_overlap){0};
+    CHECK(clock_without_overlap(1) == 1);
+}
+
 static void the_description_is_json(void)
 {
     char text[512];
@@ -138,7 +153,7 @@ static void the_description_is_json(void)
     text[n_bytes] = 0;
     CHECK(strstr(text, "{\"ns\": {\"line\": 5.0, \"global\": 8.8, \"loop\": 6.0, ") == text);
     CHECK(strstr(text, "\"leave\": 4.0") != NULL);
-    CHECK(strstr(text, "}, \"spread\": 1.0, \"slowness\": [") != NULL);
+    CHECK(strstr(text, "}, \"spread\": 1.0, \"light\": 0.0, \"slowness\": [") != NULL);
     CHECK(strcmp(text + n_bytes - 2, "]}") == 0);
     CHECK_EQ(calibrate_describe(text, 20), 0);
 }
@@ -153,6 +168,7 @@ int main(void)
     what_events_cost_is_in_no_line();
     a_look_at_the_speed_costs_the_program_nothing();
     costs_follow_the_speed_of_the_host();
+    an_event_costs_more_before_a_light_line();
     the_description_is_json();
     return 0;
 }
