@@ -24,7 +24,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 
-from proftrace import profile
+from proftrace.lines.decorator import profile
 
 SPLITS = (10, 30, 50, 70, 90)
 SCALES = (1, 2, 4, 8)
