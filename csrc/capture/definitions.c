@@ -72,7 +72,7 @@ int definitions_flush(struct definitions *dict)
 }
 
 /* Where a record of at most n_bytes goes: behind the pending ones, or into pages of its own. */
-static struct put record_start(struct definitions *dict, size_t n_bytes)
+struct put definitions_open(struct definitions *dict, size_t n_bytes)
 {
     size_t room = dict->slot_bytes - RING_SLOT_HEAD_BYTES;
     /* A log that cannot be written any more has no use for definitions either. */
@@ -85,7 +85,7 @@ static struct put record_start(struct definitions *dict, size_t n_bytes)
     return pages == NULL ? (struct put){.bad = true} : put_over(pages, n_bytes);
 }
 
-static void record_finish(struct definitions *dict, const struct put *to, size_t n_bytes)
+void definitions_close(struct definitions *dict, const struct put *to, size_t n_bytes)
 {
     uint8_t *records = slot_records(dict);
     if (to->p == NULL)
@@ -102,13 +102,13 @@ static void record_finish(struct definitions *dict, const struct put *to, size_t
     pages_free(pages, n_bytes);
 }
 
-#define PUT_RECORD(dict_, put_, rec_, n_bytes_)           \
-    do {                                                  \
-        struct put to_ = record_start(dict_, (n_bytes_)); \
-        if (!to_.bad) {                                   \
-            put_(&to_, rec_);                             \
-            record_finish(dict_, &to_, (n_bytes_));       \
-        }                                                 \
+#define PUT_RECORD(dict_, put_, rec_, n_bytes_)               \
+    do {                                                      \
+        struct put to_ = definitions_open(dict_, (n_bytes_)); \
+        if (!to_.bad) {                                       \
+            put_(&to_, rec_);                                 \
+            definitions_close(dict_, &to_, (n_bytes_));       \
+        }                                                     \
     } while (0)
 
 void definitions_thread(struct definitions *dict, const struct rec_thread *thread)

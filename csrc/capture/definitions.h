@@ -57,6 +57,13 @@ void definitions_code_died(struct definitions *dict, uintptr_t code);
 void definitions_thread(struct definitions *dict, const struct rec_thread *thread);
 void definitions_meta(struct definitions *dict, const char *key, const char *value);
 
+/*
+ * A record of at most n_bytes from elsewhere: put into what open returns, unless that is bad, then
+ * close. Nothing else may be defined in between.
+ */
+NODISCARD struct put definitions_open(struct definitions *dict, size_t n_bytes);
+void definitions_close(struct definitions *dict, const struct put *to, size_t n_bytes);
+
 /* Writes what is pending as a block. -1 when writing fails. */
 NODISCARD int definitions_flush(struct definitions *dict);
 

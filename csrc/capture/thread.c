@@ -61,6 +61,7 @@ struct capture_thread *thread_attach_locked(struct capture_state *state,
     if (!shared)
         writer_add_option(&state->writer, OPTION_NO_RING);
     frames_release(&thread->frames);
+    native_forget(thread);
     thread->stream = ++state->n_streams;
     if (state->n_streams > 1)
         __atomic_store_n(&state->several_threads, 1, __ATOMIC_SEQ_CST);

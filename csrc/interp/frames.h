@@ -92,6 +92,16 @@ uintptr_t frames_code(const struct frame_reader *reader, uintptr_t frame);
 void frames_view(const struct frame_reader *reader, uintptr_t frame, struct seen_frame *view);
 
 /*
+ * About the chain as frames_current has just seen it. A run of the interpreter's loop keeps its
+ * shim on the C stack: in [low, high) it tells which C frame that run is.
+ */
+bool frames_have_shim_in(const struct frame_reader *reader, const struct frame_cache *cache,
+                         uintptr_t low, uintptr_t high);
+/* The runs, counted from the innermost (0), none of whose frames has a node; at most `room`. */
+uint32_t frames_bare_runs(const struct frame_reader *reader, const struct frame_cache *cache,
+                          uint32_t *runs, uint32_t room);
+
+/*
  * Self-check: walks the whole chain without any memory of earlier walks. True when that gives the
  * same node as frames_current just did.
  */

@@ -37,8 +37,8 @@ def has_lz4() -> bool:
     return folder is not None and Path(folder.strip(), "liblz4.a").exists()
 
 
-def has_libunwind() -> bool:
-    return quiet("pkg-config", "--exists", "libunwind") is not None
+def has_libdw() -> bool:
+    return quiet("pkg-config", "--exists", "libdw") is not None
 
 
 def has_node() -> bool:
@@ -74,11 +74,13 @@ BUILD_NEEDS = (
     Need("libc6-dev", has_c_headers),
     Need("pkg-config", lambda: shutil.which("pkg-config") is not None),
     Need("liblz4-dev", has_lz4),
-    Need("libunwind-dev", has_libunwind, optional=True),
+    Need("libdw-dev", has_libdw, optional=True),
 )
 # What the C, Python and end-to-end tests take.
 VERSION_NEEDS = (
     Need("git", lambda: shutil.which("git") is not None),
+    Need("libdw-dev", has_libdw),
+    Need("g++", lambda: shutil.which("g++") is not None),
     Need("binutils", lambda: shutil.which("nm") is not None),
     Need("nodejs", has_node),
 )

@@ -209,6 +209,13 @@ def capture_library() -> str:
     return _capture.library_path()
 
 
+def has_native_stacks() -> bool:
+    """Tell whether native stacks can be recorded on this kind of machine."""
+    from proftrace import _capture
+
+    return _capture.has_native()
+
+
 def report_command(*arguments: str) -> list[str]:
     """Return a command line that runs `lprof` with `arguments` from anywhere.
 
