@@ -8,8 +8,9 @@
 #include "base/peek.h"
 #include "lines/sample_tally.h"
 
-#define MOST_PLACES 16384u /* profiled frames; the root-most ones of a deeper stack are left out \
-                            */
+#define MOST_PLACES                                                              \
+    16384u /* profiled frames; the root-most ones of a deeper stack are left out \
+            */
 
 struct sample_walk {
     const struct frame_reader *reader; /* borrowed */
