@@ -56,18 +56,23 @@ uint64_t sample_ticks(uint64_t ns)
 
 /* ---- the handler ---------------------------------------------------------------------------- */
 
-void sample_find_clock(const struct lines_thread *account, struct sample_place *clock)
+void sample_find_clock(const struct lines_thread *account, struct sample_clock *clock)
 {
     const struct lines_frame *frame = account->top;
-    *clock = (struct sample_place){0};
+    *clock = (struct sample_clock){0};
     /* Before its first line, the line of the frame below is running. */
     for (; frame != &account->bottom && frame != NULL; frame = frame->below) {
         const struct line_cell *line = frame->line;
-        if (line >= frame->cells && line < frame->cells + frame->n_lines) {
-            clock->code = frame->table->code;
-            clock->line = (uint32_t)(line - frame->cells);
-            return;
+        const struct call_edge *edge = frame->edge;
+        if (line < frame->cells || line >= frame->cells + frame->n_lines)
+            continue;
+        clock->line.code = frame->table->code;
+        clock->line.line = (uint32_t)(line - frame->cells);
+        if (edge->caller_table != NULL) {
+            clock->caller.code = edge->caller_table->code;
+            clock->caller.line = (uint32_t)(edge->caller - edge->caller_table->cells);
         }
+        return;
     }
 }
 
@@ -81,7 +86,7 @@ bool sample_is_tracing(struct peek *peek, uintptr_t state)
 static void take_sample(struct sample_thread *self, const void *context, uint64_t weight_ns)
 {
     uintptr_t state = (uintptr_t)sample_host.frames->binding.attached_state();
-    struct sample_place clock;
+    struct sample_clock clock;
     if (state != 0)
         __atomic_store_n(&self->state, state, __ATOMIC_RELAXED);
     if (!walk_chain(&self->walk, frames_top(sample_host.frames))) {

@@ -137,7 +137,7 @@ static void charge_running(struct sample_thread *thread, uint64_t cpu_ns)
     if (sample_is_tracing(&look->walk.peek, __atomic_load_n(&thread->state, __ATOMIC_RELAXED)))
         tally_discard(tally, look->walk.places, look->walk.n);
     else if (look->walk.n != 0)
-        tally_add(tally, look->walk.places, look->walk.n, &(struct sample_place){0},
+        tally_add(tally, look->walk.places, look->walk.n, &(struct sample_clock){0},
                   sample_ticks(ns));
 }
 

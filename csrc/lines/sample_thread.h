@@ -23,7 +23,7 @@ struct sample_look {
     uint32_t mask_handled;     /* signals when it was last thought about whether it blocks them */
     uint64_t mask_cpu_ns;      /* CPU time then */
     bool is_parked;            /* it was off the CPU at the last look, at `walk` */
-    struct sample_place clock; /* where a clock of cold code is running, while it is parked */
+    struct sample_clock clock; /* where a clock of cold code is running, while it is parked */
     struct sample_walk walk;
 };
 
@@ -64,7 +64,7 @@ uint64_t sample_cpu_ns(pid_t tid);
 uint64_t sample_ticks(uint64_t ns);
 
 /* Where the clock of cold code runs in a thread that stands still, or is the calling one. */
-void sample_find_clock(const struct lines_thread *account, struct sample_place *clock);
+void sample_find_clock(const struct lines_thread *account, struct sample_clock *clock);
 
 /* Whether a callback is running, by the thread state. */
 NODISCARD bool sample_is_tracing(struct peek *peek, uintptr_t state);
