@@ -54,7 +54,9 @@ bool proftrace_capture_is_preloaded(void)
 void proftrace_capture_follow_children(const char *boot_folder, const char *boot)
 {
     Dl_info ours;
-    if (dladdr(&capture_on, &ours) != 0)
+    if (boot == NULL)
+        follow_set(NULL);
+    else if (dladdr(&capture_on, &ours) != 0)
         follow_set(&(struct follow_settings){
             .library = ours.dli_fname, .boot_folder = boot_folder, .boot = boot});
 }

@@ -52,7 +52,8 @@ EXPORT NODISCARD int proftrace_capture_start(const struct capture_options *optio
 
 /*
  * From now on a Python that this process or one of its children starts gets `boot_folder` in front
- * of its PYTHONPATH, `boot` as PROFTRACE_BOOT and this library. The texts stay valid.
+ * of its PYTHONPATH, `boot` as PROFTRACE_BOOT and this library. The texts stay valid. NULL: it gets
+ * nothing.
  */
 EXPORT void proftrace_capture_follow_children(const char *boot_folder, const char *boot);
 

@@ -5,6 +5,7 @@
 #include "capture/ring_file.h"
 #include "interp/text.h"
 
+#include <errno.h>
 #include <string.h>
 
 #define TEXT_LIMIT (1u << 20)       /* bytes of a name or path that are kept */
@@ -47,28 +48,69 @@ static uint8_t *slot_records(const struct definitions *dict)
     return (uint8_t *)dict->slot + RING_SLOT_HEAD_BYTES;
 }
 
-static int write_block(struct definitions *dict, const void *records, size_t n_bytes, uint32_t n)
+static int try_block(struct definitions *dict, const void *records, size_t n_bytes, uint32_t n)
 {
     struct block_header block = {
         .kind = BLOCK_DICT,
         .n_records = n,
         .first_ordinal = dict->n_written,
     };
-    if (writer_block(dict->writer, &block, records, n_bytes) != 0)
+    if (writer_try_block(dict->writer, &block, records, n_bytes) != 0)
         return -1;
     dict->n_written += n;
     return 0;
 }
 
+static int write_block(struct definitions *dict, const void *records, size_t n_bytes, uint32_t n)
+{
+    if (try_block(dict, records, n_bytes, n) == 0)
+        return 0;
+    writer_fail(dict->writer, errno);
+    return -1;
+}
+
+/* How many of the records lead to this node, and where they end. */
+static uint32_t count_up_to(struct get records, uint32_t last_node, size_t *n_bytes)
+{
+    const uint8_t *start = records.p;
+    struct get payload;
+    struct rec_node node = {0};
+    uint32_t n = 0;
+    uint8_t tag;
+    while (node.id < last_node && (tag = table_next(&records, &payload)) != 0) {
+        n++;
+        if (tag == TABLE_NODE)
+            record_get_node(&payload, &node);
+    }
+    *n_bytes = (size_t)(records.p - start);
+    return n;
+}
+
+int definitions_try(struct definitions *dict, uint32_t last_node)
+{
+    const uint8_t *records = slot_records(dict) + dict->sent_bytes;
+    size_t n_bytes = dict->slot->committed_bytes - dict->sent_bytes;
+    uint32_t n = dict->n_pending - dict->n_sent;
+    if (last_node != UINT32_MAX)
+        n = count_up_to(get_over(records, n_bytes), last_node, &n_bytes);
+    if (n != 0 && try_block(dict, records, n_bytes, n) != 0)
+        return -1;
+    dict->n_sent += n;
+    dict->sent_bytes += n_bytes;
+    if (dict->n_sent == dict->n_pending && dict->n_pending != 0) {
+        dict->n_pending = dict->n_sent = 0;
+        dict->sent_bytes = 0;
+        ring_slot_reset(dict->slot, dict->n_written);
+    }
+    return 0;
+}
+
 int definitions_flush(struct definitions *dict)
 {
-    if (dict->n_pending == 0)
+    if (definitions_try(dict, UINT32_MAX) == 0)
         return 0;
-    if (write_block(dict, slot_records(dict), dict->slot->committed_bytes, dict->n_pending) != 0)
-        return -1;
-    dict->n_pending = 0;
-    ring_slot_reset(dict->slot, dict->n_written);
-    return 0;
+    writer_fail(dict->writer, errno);
+    return -1;
 }
 
 /* Where a record of at most n_bytes goes: behind the pending ones, or into pages of its own. */

@@ -20,6 +20,8 @@ struct definitions {
     struct ring_slot *slot;             /* borrowed: head and records that are not in the log */
     size_t slot_bytes;
     uint32_t n_pending;
+    uint32_t n_sent;     /* the first of them are in the log all the same: the disk took no more */
+    uint64_t sent_bytes; /* where they end */
     uint64_t n_written;
     struct table strings; /* hash of the text -> id */
     struct table codes;   /* hash of the content -> id */
@@ -66,5 +68,11 @@ void definitions_close(struct definitions *dict, const struct put *to, size_t n_
 
 /* Writes what is pending as a block. -1 when writing fails. */
 NODISCARD int definitions_flush(struct definitions *dict);
+
+/*
+ * Writes what is pending, up to this node if less than all is wanted (UINT32_MAX: all). -1 with
+ * errno set: nothing has changed, and less may be tried.
+ */
+NODISCARD int definitions_try(struct definitions *dict, uint32_t last_node);
 
 #endif

@@ -68,6 +68,31 @@ static int watch_code(void)
     return 0;
 }
 
+/* ---- children --------------------------------------------------------------------------- */
+
+static bool follows_children;
+
+/* The texts are kept for good: they are needed when the process ends by exec. */
+static PyObject *follow_children(PyObject *module, PyObject *args)
+{
+    PyObject *folder, *boot, *result = NULL;
+    char *kept_folder, *kept_boot;
+    (void)module;
+    if (!PyArg_ParseTuple(args, "O&O&:follow_children", PyUnicode_FSConverter, &folder,
+                          PyUnicode_FSConverter, &boot))
+        return NULL;
+    kept_folder = strdup(PyBytes_AS_STRING(folder));
+    kept_boot = strdup(PyBytes_AS_STRING(boot));
+    Py_DECREF(folder);
+    Py_DECREF(boot);
+    if (kept_folder != NULL && kept_boot != NULL) {
+        proftrace_capture_follow_children(kept_folder, kept_boot);
+        follows_children = true;
+        result = Py_NewRef(Py_None);
+    }
+    return result == NULL ? PyErr_NoMemory() : result;
+}
+
 /* ---- start --------------------------------------------------------------------------------- */
 
 #define MOST_METAS 16
@@ -134,6 +159,8 @@ static PyObject *start(PyObject *module, PyObject *args, PyObject *kwargs)
     options.verify = verify;
     options.binding = find_binding(&binding) == 0 ? &binding : NULL;
     pymem_install(options.python_allocators);
+    if (!follows_children) /* what the library found in the environment was for this process */
+        proftrace_capture_follow_children(NULL, NULL);
     if (proftrace_capture_start(&options, &no_stacks) != 0)
         result = start_failed(options.path);
     else if (no_stacks != NULL)
@@ -145,26 +172,6 @@ done:
     Py_XDECREF(folder);
     Py_XDECREF(stem);
     return result;
-}
-
-/* The texts are kept for good: they are needed when the process ends by exec. */
-static PyObject *follow_children(PyObject *module, PyObject *args)
-{
-    PyObject *folder, *boot, *result = NULL;
-    char *kept_folder, *kept_boot;
-    (void)module;
-    if (!PyArg_ParseTuple(args, "O&O&:follow_children", PyUnicode_FSConverter, &folder,
-                          PyUnicode_FSConverter, &boot))
-        return NULL;
-    kept_folder = strdup(PyBytes_AS_STRING(folder));
-    kept_boot = strdup(PyBytes_AS_STRING(boot));
-    Py_DECREF(folder);
-    Py_DECREF(boot);
-    if (kept_folder != NULL && kept_boot != NULL) {
-        proftrace_capture_follow_children(kept_folder, kept_boot);
-        result = Py_NewRef(Py_None);
-    }
-    return result == NULL ? PyErr_NoMemory() : result;
 }
 
 /* ---- the rest ------------------------------------------------------------------------------ */

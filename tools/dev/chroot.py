@@ -30,6 +30,7 @@ NEEDS = (system.Need("debootstrap", lambda: shutil.which("debootstrap") is not N
 PACKAGES = (
     *("ca-certificates", "gcc", "g++", "libc6-dev", "make", "pkg-config", "binutils", "git"),
     *("liblz4-dev", "libdw-dev", "procps", "nodejs"),
+    *("libjemalloc2", "libgoogle-perftools-dev", "libmimalloc-dev"),
 )
 # What a build of CPython takes for the modules that the tests import.
 BUILD_PACKAGES = (

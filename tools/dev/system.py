@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes.util
 import os
 import shutil
 import subprocess
@@ -46,6 +47,11 @@ def has_node() -> bool:
     return version is not None and int(version.strip().lstrip("v").split(".")[0]) >= OLDEST_NODE
 
 
+def has_shared_library(name: str) -> bool:
+    """Tell whether a program can load it by its name."""
+    return ctypes.util.find_library(name) is not None
+
+
 def find_chromium() -> str | None:
     """Return the browser that the page tests drive."""
     for name in ("chromium", "chromium-browser", "google-chrome"):
@@ -83,6 +89,9 @@ VERSION_NEEDS = (
     Need("g++", lambda: shutil.which("g++") is not None),
     Need("binutils", lambda: shutil.which("nm") is not None),
     Need("nodejs", has_node),
+    Need("libjemalloc2", lambda: has_shared_library("jemalloc")),
+    Need("libgoogle-perftools-dev", lambda: has_shared_library("tcmalloc_minimal")),
+    Need("libmimalloc-dev", lambda: has_shared_library("mimalloc")),
 )
 TEST_NEEDS = (
     *VERSION_NEEDS,

@@ -65,6 +65,8 @@ def run_target(words: list[str]) -> int:
     if options.native and not has_native_stacks():
         raise UsageError("--native: native stacks cannot be recorded on this kind of machine")
     check_target(target)
+    if options.output in ("", "-"):
+        parser.error("option -o needs the name of a file")
     default = f"memtrace-{target.base_name()}.{os.getpid()}.bin"
     output = resolve_output(options.output or default, replace=options.force)
     if os.path.exists(output) and not os.path.isfile(output):
