@@ -10,6 +10,7 @@
 #include "python/exactness.h"
 #include "python/exits.h"
 #include "python/monitor.h"
+#include "python/rules_view.h"
 
 #include <pthread.h>
 #include <sys/random.h>
@@ -128,7 +129,7 @@ static PyObject *lines_hit_rules(PyObject *self, PyObject *code)
     }
     if (code_facts_prepare() < 0)
         return NULL;
-    return code_facts_hit_rules((PyCodeObject *)code);
+    return rules_view_describe((PyCodeObject *)code);
 }
 
 PyDoc_STRVAR(is_registered_doc, "is_registered($module, code, /)\n--\n\n"
