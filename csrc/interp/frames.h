@@ -60,6 +60,11 @@ struct frame_cache {
     uint32_t depth;
     uint32_t room;
     uint64_t epoch;
+    /* From 3.15 on: the interpreter tells whether this frame of the chain has returned since. */
+    uint32_t anchor; /* its place in the chain */
+    bool anchored;
+    uintptr_t anchor_state; /* thread state that it was told to */
+    uint64_t anchor_seq;    /* what that one counted */
     struct frame_memory memory[FRAME_MEMORY];
 };
 
