@@ -161,7 +161,7 @@ static int make_blocks(struct planning *p, struct arena *arena)
             plan->blocks[plan->n_blocks++].first = i;
         plan->blocks[plan->n_blocks - 1].end = i + 1;
         p->block_of[i] = plan->n_blocks - 1;
-        if (plan->entry == NO_INSTR && code->instrs[i].resumes)
+        if (plan->entry == NO_INSTR && code->instrs[i].enters)
             plan->entry = i;
     }
     for (uint32_t b = 0; b < n; b++)

@@ -47,12 +47,11 @@ static void make_units(struct counters *counters, const struct instr_list *code,
             counters->units[code->instrs[counters->plan.blocks[b].probe].own_unit] = 0;
 }
 
-struct counters *counters_add(struct counters_table *table, const void *key,
-                              const struct instr_list *code, const uint64_t *weights,
-                              enum counters_kind kind)
+struct counters *counters_make(struct counters_table *table, const void *key,
+                               const struct instr_list *code, const uint64_t *weights,
+                               enum counters_kind kind)
 {
     struct counters *counters = arena_alloc(&table->arena, sizeof *counters);
-    struct counters_slot *slot;
     if (counters == NULL || blocks_plan(&counters->plan, code, weights, &table->arena) < 0)
         return NULL;
     counters->key = key;
@@ -62,12 +61,16 @@ struct counters *counters_add(struct counters_table *table, const void *key,
     if (counters->units == NULL || counters->losses == NULL || counters->may_stop == NULL)
         return NULL;
     make_units(counters, code, kind);
-    if ((table->n_used + 1) * 4 > table->mask && table_resize(table, (table->mask + 1) * 2) < 0)
+    if ((table->n_made + 1) * 4 > table->mask && table_resize(table, (table->mask + 1) * 2) < 0)
         return NULL;
-    slot = &table->slots[counters_find(table, key) - table->slots];
-    *slot = (struct counters_slot){key, counters->units, counters};
-    table->n_used++;
+    table->n_made++;
     return counters;
+}
+
+void counters_put(struct counters_table *table, struct counters *counters)
+{
+    struct counters_slot *slot = &table->slots[counters_find(table, counters->key) - table->slots];
+    *slot = (struct counters_slot){counters->key, counters->units, counters};
 }
 
 void counters_remove(struct counters_table *table, const void *key)
@@ -77,7 +80,6 @@ void counters_remove(struct counters_table *table, const void *key)
     if (slots[hole].key == NULL)
         return;
     slots[hole] = (struct counters_slot){0};
-    table->n_used--;
     /* What was pushed on by the one that is gone has to be found again. */
     for (uint32_t i = (hole + 1) & table->mask; slots[i].key != NULL; i = (i + 1) & table->mask) {
         struct counters_slot moved = slots[i];

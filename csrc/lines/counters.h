@@ -29,7 +29,7 @@ struct counters_slot {
 /* By address of the code object: open addressing, at most a quarter full. All zero = empty. */
 struct counters_table {
     uint32_t mask;
-    uint32_t n_used;
+    uint32_t n_made;             /* counters that may be put into it */
     struct counters_slot *slots; /* one that is always free while the table is empty */
     struct arena arena;          /* owns everything */
 };
@@ -43,12 +43,15 @@ enum counters_kind {
 };
 
 /*
- * Plans the counters of a code object and adds them to the table; `weights` as for blocks_plan.
- * NULL when memory is out. The key must not be in the table yet.
+ * Plans the counters of a code object, all at zero; `weights` as for blocks_plan. They live in the
+ * table's arena, but do not count before they are put into it. NULL when memory is out.
  */
-NODISCARD struct counters *counters_add(struct counters_table *table, const void *key,
-                                        const struct instr_list *code, const uint64_t *weights,
-                                        enum counters_kind kind);
+NODISCARD struct counters *counters_make(struct counters_table *table, const void *key,
+                                         const struct instr_list *code, const uint64_t *weights,
+                                         enum counters_kind kind);
+
+/* Lets the counters count; their key must not be in the table. counters_make has seen to room. */
+void counters_put(struct counters_table *table, struct counters *counters);
 
 /* Takes a code object out; its counters stay where they are. */
 void counters_remove(struct counters_table *table, const void *key);

@@ -71,6 +71,8 @@ struct lines_code {
     const uint8_t *probes;       /* by line: enum probe_kind of its events */
     const struct hit_credit *credits;
     uint32_t n_credits;
+    struct hot_code *hot;      /* NULL until it was hot once (regime.h) */
+    uint64_t events_until_hot; /* 0: as for all; UINT64_MAX: never */
 };
 
 /* What the caller knows of a code object; everything is copied. */

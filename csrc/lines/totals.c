@@ -1,6 +1,6 @@
 /* totals.c - account_sum: adds up what all threads counted; see account.h. */
 #include "lines/account.h"
-#include "lines/sample_totals.h"
+#include "lines/regime.h"
 
 /* How many edges a thread has, from the newest one's number. */
 static uint32_t count_edges(const struct lines_thread *thread, const struct call_edge **newest)
@@ -243,10 +243,10 @@ int account_sum(struct account_totals *totals, uint64_t raw)
 {
     const struct lines_thread *first = __atomic_load_n(&lines_threads, __ATOMIC_ACQUIRE);
     const struct call_edge *newest;
-    uint32_t n_edges = 0, n_sampled = sample_count_edges();
+    uint32_t n_edges = 0;
     for (const struct lines_thread *thread = first; thread != NULL; thread = thread->next)
         n_edges += count_edges(thread, &newest);
-    if (totals_alloc(totals, n_edges + n_sampled) < 0)
+    if (totals_alloc(totals, n_edges) < 0)
         return -1;
     for (const struct lines_thread *thread = first; thread != NULL; thread = thread->next) {
         uint32_t n = count_edges(thread, &newest);
@@ -256,6 +256,9 @@ int account_sum(struct account_totals *totals, uint64_t raw)
         add_thread(totals, thread, n, newest, raw);
     }
     add_errors(totals);
-    sample_add(totals, n_sampled);
+    if (regime_add(totals) < 0) {
+        account_totals_release(totals);
+        return -1;
+    }
     return 0;
 }

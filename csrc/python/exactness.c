@@ -108,12 +108,13 @@ static int add_code(struct measurement *m, PyObject *code, enum counters_kind ki
         return 0;
     if (code_facts_read(&reading, (PyCodeObject *)code) < 0)
         return -1;
-    counters = counters_add(&m->table, code, &reading.list, NULL, kind);
+    counters = counters_make(&m->table, code, &reading.list, NULL, kind);
     code_facts_release(&reading);
     if (counters == NULL) {
         PyErr_NoMemory();
         return -1;
     }
+    counters_put(&m->table, counters);
     if (!blocks_plan_is_valid(&counters->plan)) {
         PyErr_SetString(PyExc_AssertionError, "the plan of a code object is wrong");
         return -1;

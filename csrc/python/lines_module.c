@@ -10,7 +10,7 @@
 #include "python/exactness.h"
 #include "python/exits.h"
 #include "python/monitor.h"
-#include "python/rules_view.h"
+#include "python/monitor_hot.h"
 
 #include <pthread.h>
 #include <sys/random.h>
@@ -93,6 +93,25 @@ static PyObject *lines_start(PyObject *self, PyObject *args)
     Py_RETURN_NONE;
 }
 
+PyDoc_STRVAR(
+    allow_hot_doc,
+    "allow_hot($module, n_events, anyway, /)\n--\n\n"
+    "Count code by blocks after so many events, even without samples if `anyway`; 0: never.");
+
+static PyObject *lines_allow_hot(PyObject *self, PyObject *args)
+{
+    unsigned long long n_events;
+    int anyway;
+    (void)self;
+    if (!PyArg_ParseTuple(args, "Kp:allow_hot", &n_events, &anyway))
+        return NULL;
+    if (n_events == 0)
+        hot_forbid();
+    else if (hot_allow(n_events, anyway) < 0)
+        return NULL;
+    Py_RETURN_NONE;
+}
+
 PyDoc_STRVAR(register_doc,
              "register($module, code, source, /)\n--\n\n"
              "Profile a code object from now on; raise ValueError if it has no lines.");
@@ -129,7 +148,7 @@ static PyObject *lines_hit_rules(PyObject *self, PyObject *code)
     }
     if (code_facts_prepare() < 0)
         return NULL;
-    return rules_view_describe((PyCodeObject *)code);
+    return code_facts_hit_rules((PyCodeObject *)code);
 }
 
 PyDoc_STRVAR(is_registered_doc, "is_registered($module, code, /)\n--\n\n"
@@ -186,6 +205,7 @@ static PyObject *lines_finish(PyObject *self, PyObject *unused)
 
 static PyMethodDef methods[] = {
     {"start", lines_start, METH_VARARGS, start_doc},
+    {"allow_hot", lines_allow_hot, METH_VARARGS, allow_hot_doc},
     {"register", lines_register, METH_VARARGS, register_doc},
     {"hit_rules", lines_hit_rules, METH_O, hit_rules_doc},
     {"is_registered", lines_is_registered, METH_O, is_registered_doc},

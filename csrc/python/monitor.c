@@ -4,7 +4,9 @@
 #include "base/ticks.h"
 #include "lines/account.h"
 #include "lines/calibrate.h"
+#include "lines/sample.h"
 #include "lines/suspended.h"
+#include "python/monitor_hot.h"
 
 /* cProfile insists on id 2, so it is the last choice; 3 and 4 belong to nobody. */
 static const int wanted_tool_ids[] = {4, 3, 2};
@@ -17,8 +19,7 @@ struct callback {
 static int tool_id = -1;
 static PyObject *set_local_events; /* owned: sys.monitoring's function */
 static PyObject *set_events;       /* owned */
-static long local_mask;
-static long global_mask; /* what cannot be local */
+static struct hot_events masks;
 static bool global_is_on;
 
 /* Recursion, a line with events of two kinds, a line that the code does not have. */
@@ -30,13 +31,13 @@ static NOINLINE PyObject *line_not_plain(struct lines_thread *thread, int32_t li
         account_came_back(thread, cell, unit);
         account_give_credits(thread, unit);
     }
-    Py_RETURN_NONE;
+    return hot_should_ask(thread) ? hot_ask(thread) : Py_NewRef(Py_None);
 }
 
 static NOINLINE PyObject *line_unexpected(PyObject *code, int32_t line, uint64_t raw)
 {
     struct lines_thread *thread = account_thread();
-    if (thread == NULL)
+    if (thread == NULL || hot_has(code))
         Py_RETURN_NONE;
     if (raw >= probe_check_at)
         raw += calibrate_check(&thread->debt);
@@ -58,6 +59,8 @@ static inline PyObject *line_at(PyObject *const *args, uint64_t raw)
         return line_unexpected(args[0], line, raw);
     if (unlikely(!account_line_plain(thread, line, raw)))
         return line_not_plain(thread, line, raw);
+    if (hot_should_ask(thread))
+        return hot_ask(thread);
     Py_RETURN_NONE;
 }
 
@@ -77,7 +80,7 @@ static PyObject *on_line_slow_clock(PyObject *self, PyObject *const *args, size_
 static NOINLINE PyObject *start_not_plain(PyObject *code)
 {
     struct lines_thread *thread = account_thread();
-    if (thread != NULL) {
+    if (thread != NULL && !hot_has(code)) {
         clock_charge(&thread->debt, PROBE_START);
         account_start(thread, code);
     }
@@ -98,7 +101,12 @@ static PyObject *resume(PyObject *const *args, bool wanted)
 {
     uint64_t raw = ticks_now();
     struct lines_thread *thread = account_thread();
-    if (likely(thread != NULL))
+    if (unlikely(thread == NULL))
+        Py_RETURN_NONE;
+    if (hot_has(args[0]))
+        account_resume_aside(thread, args[0], compat_running_frame(),
+                             clock_event(&thread->debt, PROBE_RESUME, raw), raw, wanted);
+    else
         account_resume(thread, args[0], compat_running_frame(),
                        (uint32_t)compat_small_int(args[1]) / 2,
                        clock_event(&thread->debt, PROBE_RESUME, raw), raw, wanted);
@@ -125,7 +133,13 @@ static PyObject *on_yield(PyObject *self, PyObject *const *args, size_t nargsf, 
     uint64_t raw = ticks_now();
     struct lines_thread *thread = lines_self;
     (void)self, (void)nargsf, (void)kwnames;
-    if (likely(thread != NULL))
+    if (unlikely(thread == NULL))
+        Py_RETURN_NONE;
+    if (hot_has(args[0]))
+        account_yield_aside(thread, args[0], compat_running_frame(),
+                            (uint32_t)compat_small_int(args[1]) / 2,
+                            clock_event(&thread->debt, PROBE_YIELD, raw), raw);
+    else
         account_yield(thread, args[0], compat_running_frame(),
                       clock_event(&thread->debt, PROBE_YIELD, raw), raw);
     Py_RETURN_NONE;
@@ -167,7 +181,8 @@ static PyObject *on_unwind(PyObject *self, PyObject *const *args, size_t nargsf,
 {
     struct lines_thread *thread = lines_self;
     (void)self, (void)nargsf, (void)kwnames;
-    if (thread != NULL && (thread->top->key == args[0] || registry_find(args[0]) != NULL))
+    if (thread != NULL &&
+        (thread->top->key == args[0] || (registry_find(args[0]) != NULL && !hot_has(args[0]))))
         return leave_at(args, ticks_now());
     Py_RETURN_NONE;
 }
@@ -180,16 +195,47 @@ static PyTypeObject callback_type = {
     .tp_call = PyVectorcall_Call,
 };
 
+/* Which code objects an event is for. */
+enum audience {
+    FOR_COLD = 1,
+    FOR_HOT = 2,
+    FOR_HOT_COROUTINES = 4,
+    EVERYWHERE = 8, /* it cannot be local before 3.15 */
+};
+
 /* What is listened to; the numbers of the events are the interpreter's (they moved in 3.14). */
 static const struct {
     const char *event;
     vectorcallfunc call;
-    bool is_exceptional;
+    unsigned audience;
 } subscriptions[] = {
-    {"LINE", on_line, false},       {"PY_START", on_start, false}, {"PY_RESUME", on_resume, false},
-    {"PY_RETURN", on_leave, false}, {"PY_YIELD", on_yield, false}, {"PY_UNWIND", on_unwind, true},
-    {"PY_THROW", on_throw, true},
+    {"LINE", on_line, FOR_COLD},
+    {"PY_START", on_start, FOR_COLD},
+    {"PY_RETURN", on_leave, FOR_COLD},
+    {"PY_UNWIND", on_unwind, FOR_COLD | EVERYWHERE},
+    {"PY_RESUME", on_resume, FOR_COLD | FOR_HOT_COROUTINES},
+    {"PY_YIELD", on_yield, FOR_COLD | FOR_HOT_COROUTINES},
+    {"PY_THROW", on_throw, FOR_COLD | FOR_HOT_COROUTINES | EVERYWHERE},
+    {"INSTRUCTION", hot_on_instruction, FOR_HOT},
+    {"RAISE", hot_on_raise, FOR_HOT | EVERYWHERE},
 };
+
+static void add_to_masks(unsigned audience, long bit)
+{
+    if (audience & EVERYWHERE && !COMPAT_HAS_LOCAL_UNWIND) {
+        if (audience & FOR_COLD)
+            masks.global_mask |= bit;
+        else
+            masks.raise_bit = bit;
+        return;
+    }
+    if (audience & FOR_COLD)
+        masks.cold_mask |= bit;
+    if (audience & FOR_HOT)
+        masks.hot_mask |= bit;
+    if (audience & FOR_HOT_COROUTINES)
+        masks.suspended_mask |= bit;
+}
 
 static int claim_tool_id(PyObject *monitoring)
 {
@@ -234,10 +280,7 @@ static int install_callback(PyObject *monitoring, PyObject *events, size_t which
     done = PyObject_CallMethod(monitoring, "register_callback", "iOO", tool_id, number, callback);
     if (done == NULL)
         goto done;
-    if (subscriptions[which].is_exceptional && !COMPAT_HAS_LOCAL_UNWIND)
-        global_mask |= PyLong_AsLong(number);
-    else
-        local_mask |= PyLong_AsLong(number);
+    add_to_masks(subscriptions[which].audience, PyLong_AsLong(number));
     result = 0;
 done:
     Py_XDECREF(done);
@@ -267,7 +310,8 @@ int monitor_start(void)
     for (size_t i = 0; i < sizeof subscriptions / sizeof subscriptions[0]; i++)
         if (install_callback(monitoring, events, i) < 0)
             goto done;
-    result = 0;
+    masks.tool_id = tool_id;
+    result = hot_prepare(&masks);
 done:
     Py_XDECREF(events);
     return result;
@@ -276,7 +320,7 @@ done:
 int monitor_subscribe_local(PyCodeObject *code, bool on)
 {
     PyObject *done =
-        PyObject_CallFunction(set_local_events, "iOl", tool_id, code, on ? local_mask : 0);
+        PyObject_CallFunction(set_local_events, "iOl", tool_id, code, on ? masks.cold_mask : 0);
     Py_XDECREF(done);
     return done == NULL ? -1 : 0;
 }
@@ -284,8 +328,8 @@ int monitor_subscribe_local(PyCodeObject *code, bool on)
 int monitor_subscribe(PyCodeObject *code)
 {
     PyObject *done;
-    if (!global_is_on && global_mask != 0) {
-        done = PyObject_CallFunction(set_events, "il", tool_id, global_mask);
+    if (!global_is_on && masks.global_mask != 0) {
+        done = PyObject_CallFunction(set_events, "il", tool_id, masks.global_mask);
         if (done == NULL)
             return -1;
         Py_DECREF(done);

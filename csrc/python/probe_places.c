@@ -17,7 +17,7 @@ struct opcode_traits {
     bool is_loop_end; /* END_FOR */
     bool is_pop;
     bool is_store;
-    bool is_send;
+    bool may_stop;   /* FOR_ITER, SEND: a StopIteration ends here */
     uint8_t merging; /* enum merging */
 };
 
@@ -52,7 +52,7 @@ static void classify(struct opcode_traits *traits, const char *name)
     traits->is_loop_end = strcmp(name, "END_FOR") == 0;
     traits->is_pop = strcmp(name, "POP_TOP") == 0 || strcmp(name, "POP_ITER") == 0;
     traits->is_store = starts_with(name, "STORE_FAST");
-    traits->is_send = strcmp(name, "SEND") == 0;
+    traits->may_stop = strcmp(name, "FOR_ITER") == 0 || strcmp(name, "SEND") == 0;
     if (starts_with(name, "BINARY_OP"))
         traits->merging = MERGES_STORE; /* s += t in place */
     else if (starts_with(name, "CALL"))
@@ -135,7 +135,7 @@ static uint8_t probe_at(const struct instr *instr, const struct opcode_traits *t
 void probe_places_mark(struct instr *instrs, uint32_t n_instrs, const uint8_t *bytecode)
 {
     const struct opcode_traits *before = &traits_of[bytecode[0]];
-    bool is_traced = false; /* what comes before the first RESUME has no events */
+    bool is_traced = false;
     for (uint32_t i = 0; i < n_instrs; i++) {
         struct instr *instr = &instrs[i];
         const struct opcode_traits *traits;
@@ -144,12 +144,14 @@ void probe_places_mark(struct instr *instrs, uint32_t n_instrs, const uint8_t *b
             instr->own_unit++;
         traits = &traits_of[bytecode[2 * instr->own_unit]];
         instr->resumes = traits->is_resume;
-        is_traced = is_traced || traits->is_resume;
+        /* An argument says that a generator goes on, or (3.15) that its object is being made. */
+        instr->enters = !is_traced && traits->is_resume && bytecode[2 * instr->own_unit + 1] == 0;
+        is_traced = is_traced || instr->enters;
         instr->uncounted |=
             traits->is_never || !is_traced || (before->is_loop_end && traits->is_pop);
         instr->loses_count = traits->is_leaving;
         instr->ends_block = traits->is_leaving || traits->is_resume;
-        instr->may_stop = instr->iterates || traits->is_send;
+        instr->may_stop = traits->may_stop;
         instr->probe = probe_at(instr, traits, before);
         before = traits;
     }

@@ -33,6 +33,19 @@ static const char *find_layout(void)
     return layout_find(&reader.layout, binding);
 }
 
+const char *sampling_frames(const struct frame_reader **frames)
+{
+    static bool has_layout;
+    if (!has_layout) {
+        const char *reason = find_layout();
+        if (reason != NULL)
+            return reason;
+        has_layout = true;
+    }
+    *frames = &reader;
+    return NULL;
+}
+
 const char *sampling_start(void)
 {
     struct sample_host host = {
@@ -42,12 +55,7 @@ const char *sampling_start(void)
         .state_tracing = offsetof(PyThreadState, tracing),
         .call_soon = Py_AddPendingCall,
     };
-    static bool has_layout;
-    if (!has_layout) {
-        const char *reason = find_layout();
-        if (reason != NULL)
-            return reason;
-        has_layout = true;
-    }
-    return sample_start(&host);
+    const struct frame_reader *frames;
+    const char *reason = sampling_frames(&frames);
+    return reason != NULL ? reason : sample_start(&host);
 }

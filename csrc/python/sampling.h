@@ -5,6 +5,10 @@
 #include "python/compat.h"
 
 #include "base/compiler.h"
+#include "interp/frames.h"
+
+/* How to read this interpreter's frames, for good. NULL, or a static text that says why not. */
+NODISCARD const char *sampling_frames(const struct frame_reader **frames);
 
 /*
  * sample_start for the running interpreter; inside a callback, with the GIL. NULL, or a static text

@@ -32,6 +32,7 @@ def _run_parser() -> TargetParser:
     add("-o", "--outfile", metavar="FILE", help="result file (default: <script>.lprof)")
     add("-v", "--view", "--verbose", action="store_true", help="print the table at the end")
     add("-q", "--quiet", action="store_true", help="do not say where the result is")
+    add("--clock", action="store_true", help="time every line by the clock, also in hot code")
     add_table_options(parser)
     add("--summarize", action="store_true", help="add a line for each function at the end")
     add("-l", "--line-by-line", action="store_true", help="accepted: lines are always profiled")
@@ -57,7 +58,12 @@ def _run(words: list[str]) -> int:
     launch(
         target,
         "lprof",
-        {"output": output, "report": report, "quiet": options.quiet},
+        {
+            "output": output,
+            "report": report,
+            "quiet": options.quiet,
+            "clock": options.clock,
+        },
     )
 
 

@@ -18,13 +18,16 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
 _LONGEST_NAME = 80
+# For tests of counts: how many lines a function runs before its hits are counted by blocks.
+_HOT_AFTER_VARIABLE = "PROFTRACE_TEST_HOT_AFTER"
 
 
 def start(settings: Mapping[str, object]) -> None:
     """Begin to profile what is decorated, and see to it that the result is written at the end.
 
     `settings`: "output" (absolute path of the result), "report" (command that shows it at the end,
-    or None), "quiet" (bool: do not say where the result is), "program" and "argv" (of the target).
+    or None), "quiet" (bool: do not say where the result is), "clock" (bool: time every line by the
+    clock), "program" and "argv" (of the target).
     Raises ProftraceError if the tracer cannot start.
     """
     output = str(settings["output"])
@@ -38,6 +41,7 @@ def start(settings: Mapping[str, object]) -> None:
             [name + b"=" + value for name, value in os.environb.items()],
             bool(settings.get("quiet")),
         )
+        _allow_hot(bool(settings.get("clock")))
     except RuntimeError as error:
         raise ProftraceError(f"cannot profile: {error}") from error
     program = str(settings.get("program", ""))
@@ -47,6 +51,15 @@ def start(settings: Mapping[str, object]) -> None:
     atexit.register(_finish)
     profile.connect(session.add)
     builtins.profile = profile  # type: ignore[attr-defined]
+
+
+def _allow_hot(clock: bool) -> None:
+    """Say when functions may leave the clock; never if the user wants it."""
+    forced = os.environ.get(_HOT_AFTER_VARIABLE, "")
+    if clock:
+        _lines.allow_hot(0, False)
+    elif forced.isdecimal():
+        _lines.allow_hot(int(forced), True)
 
 
 class _Session:

@@ -74,7 +74,7 @@ static struct instr leave(void)
 static struct instr resume(void)
 {
     return (struct instr){
-        .flow = FLOW_NEXT, .resumes = true, .ends_block = true, .probe = PROBE_NEVER};
+        .flow = FLOW_NEXT, .enters = true, .ends_block = true, .probe = PROBE_NEVER};
 }
 
 static uint32_t probes_between(const struct machine *m, uint32_t first, uint32_t end)

@@ -17,6 +17,15 @@ static const void *key(uint32_t which)
     return (const void *)(uintptr_t)(0x7f0000000000u + which * 16u * (which % 3 == 0 ? 1u : 4096u));
 }
 
+static struct counters *add(struct counters_table *table, const void *at, enum counters_kind kind)
+{
+    struct counters *counters = counters_make(table, at, &list, NULL, kind);
+    CHECK(counters != NULL);
+    CHECK(counters_find(table, at)->key == NULL);
+    counters_put(table, counters);
+    return counters;
+}
+
 static void codes_are_found_again(void)
 {
     static struct counters *counters[N_CODES];
@@ -27,8 +36,7 @@ static void codes_are_found_again(void)
     for (uint32_t i = 0; i < N_CODES; i++) {
         if (counters_find(&table, key(i + 1))->key != NULL)
             continue; /* two numbers may make the same address */
-        counters[i] = counters_add(&table, key(i + 1), &list, NULL, COUNT_PROBES);
-        CHECK(counters[i] != NULL);
+        counters[i] = add(&table, key(i + 1), COUNT_PROBES);
     }
     for (uint32_t i = 0; i < N_CODES; i += 2)
         if (counters[i] != NULL)
@@ -49,8 +57,7 @@ static void only_probes_are_counted(void)
     struct counters *counters;
     const struct counters_slot *slot;
     CHECK_EQ(counters_init(&table), 0);
-    counters = counters_add(&table, key(1), &list, NULL, COUNT_PROBES);
-    CHECK(counters != NULL);
+    counters = add(&table, key(1), COUNT_PROBES);
     slot = counters_find(&table, key(1));
     CHECK(!counters_pass(slot, 0));
     CHECK(!counters_pass(slot, 1)); /* a prefix */
@@ -69,7 +76,7 @@ static void all_instructions_can_be_counted(void)
 {
     struct counters_table table = {0};
     CHECK_EQ(counters_init(&table), 0);
-    CHECK(counters_add(&table, key(1), &list, NULL, COUNT_ALL) != NULL);
+    add(&table, key(1), COUNT_ALL);
     CHECK(counters_pass(counters_find(&table, key(1)), 0));
     CHECK(counters_pass(counters_find(&table, key(1)), 3));
     CHECK(!counters_pass(counters_find(&table, key(1)), 1));

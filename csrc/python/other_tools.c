@@ -1,0 +1,142 @@
+/* other_tools.c - see other_tools.h. */
+#include "python/other_tools.h"
+
+#define N_TOOL_IDS 6 /* that sys.monitoring gives away */
+
+enum announcement { SETTRACE, SETPROFILE, SETTRACE_ALL, SETPROFILE_ALL, USE_TOOL_ID, N_ANNOUNCED };
+
+static PyObject *real[N_ANNOUNCED]; /* owned */
+static void (*tool_arrives)(enum cold_reason reason);
+
+/* None takes a trace function away. */
+static bool sets_something(PyObject *args)
+{
+    return PyTuple_GET_SIZE(args) > 0 && PyTuple_GET_ITEM(args, 0) != Py_None;
+}
+
+static PyObject *announce(enum announcement which, enum cold_reason reason, PyObject *args,
+                          PyObject *kwargs)
+{
+    if (which == USE_TOOL_ID || sets_something(args))
+        tool_arrives(reason);
+    return PyObject_Call(real[which], args, kwargs);
+}
+
+static PyObject *announced_settrace(PyObject *self, PyObject *args, PyObject *kwargs)
+{
+    (void)self;
+    return announce(SETTRACE, COLD_TRACE, args, kwargs);
+}
+
+static PyObject *announced_setprofile(PyObject *self, PyObject *args, PyObject *kwargs)
+{
+    (void)self;
+    return announce(SETPROFILE, COLD_TRACE, args, kwargs);
+}
+
+static PyObject *announced_settrace_all(PyObject *self, PyObject *args, PyObject *kwargs)
+{
+    (void)self;
+    return announce(SETTRACE_ALL, COLD_TRACE, args, kwargs);
+}
+
+static PyObject *announced_setprofile_all(PyObject *self, PyObject *args, PyObject *kwargs)
+{
+    (void)self;
+    return announce(SETPROFILE_ALL, COLD_TRACE, args, kwargs);
+}
+
+static PyObject *announced_use_tool_id(PyObject *self, PyObject *args, PyObject *kwargs)
+{
+    (void)self;
+    return announce(USE_TOOL_ID, COLD_TOOL, args, kwargs);
+}
+
+#define METHOD(function) ((PyCFunction)(void (*)(void))(function))
+
+static PyMethodDef announcers[N_ANNOUNCED] = {
+    [SETTRACE] = {"settrace", METHOD(announced_settrace), METH_VARARGS | METH_KEYWORDS, NULL},
+    [SETPROFILE] = {"setprofile", METHOD(announced_setprofile), METH_VARARGS | METH_KEYWORDS, NULL},
+    [SETTRACE_ALL] = {"_settraceallthreads", METHOD(announced_settrace_all),
+                      METH_VARARGS | METH_KEYWORDS, NULL},
+    [SETPROFILE_ALL] = {"_setprofileallthreads", METHOD(announced_setprofile_all),
+                        METH_VARARGS | METH_KEYWORDS, NULL},
+    [USE_TOOL_ID] = {"use_tool_id", METHOD(announced_use_tool_id), METH_VARARGS | METH_KEYWORDS,
+                     NULL},
+};
+
+/* The builtin shows the documentation of the one it stands for, which lives as long. */
+static int replace(PyObject *module, enum announcement which)
+{
+    PyMethodDef *method = &announcers[which];
+    PyObject *name = NULL, *function = NULL;
+    int result = -1;
+    real[which] = PyObject_GetAttrString(module, method->ml_name);
+    if (real[which] == NULL)
+        return -1;
+    if (PyCFunction_Check(real[which])) {
+        method->ml_doc = ((PyCFunctionObject *)real[which])->m_ml->ml_doc;
+        name = Py_XNewRef(((PyCFunctionObject *)real[which])->m_module);
+    }
+    function = PyCFunction_NewEx(method, module, name);
+    if (function != NULL)
+        result = PyObject_SetAttrString(module, method->ml_name, function);
+    Py_XDECREF(function);
+    Py_XDECREF(name);
+    return result;
+}
+
+int other_tools_watch(void (*arrives)(enum cold_reason reason))
+{
+    PyObject *sys = PyImport_ImportModule("sys");
+    PyObject *monitoring = PySys_GetObject("monitoring"); /* borrowed */
+    int result = sys == NULL || monitoring == NULL ? -1 : 0;
+    tool_arrives = arrives;
+    for (int which = 0; which < N_ANNOUNCED && result == 0; which++)
+        result = replace(which == USE_TOOL_ID ? monitoring : sys, (enum announcement)which);
+    Py_XDECREF(sys);
+    return result;
+}
+
+static bool has_other_tool(int our_tool_id)
+{
+    PyObject *monitoring = PySys_GetObject("monitoring"); /* borrowed */
+    bool found = false;
+    for (int id = 0; monitoring != NULL && id < N_TOOL_IDS && !found; id++) {
+        PyObject *name =
+            id == our_tool_id ? NULL : PyObject_CallMethod(monitoring, "get_tool", "i", id);
+        found = name != NULL && name != Py_None;
+        Py_XDECREF(name);
+    }
+    PyErr_Clear();
+    return found;
+}
+
+static bool has_trace_function(void)
+{
+    PyThreadState *state = PyInterpreterState_ThreadHead(PyInterpreterState_Get());
+    for (; state != NULL; state = PyThreadState_Next(state))
+        if (state->c_tracefunc != NULL || state->c_profilefunc != NULL)
+            return true;
+    return false;
+}
+
+/* 3.14 and later say it; what 3.13 can be built with is not for use. */
+static bool has_jit(void)
+{
+    PyObject *jit = PySys_GetObject("_jit"); /* borrowed */
+    PyObject *is_enabled = jit == NULL ? NULL : PyObject_CallMethod(jit, "is_enabled", NULL);
+    bool result = is_enabled == Py_True;
+    Py_XDECREF(is_enabled);
+    PyErr_Clear();
+    return result;
+}
+
+enum cold_reason other_tools_find(int our_tool_id)
+{
+    if (has_trace_function())
+        return COLD_TRACE;
+    if (has_other_tool(our_tool_id))
+        return COLD_TOOL;
+    return has_jit() ? COLD_JIT : COLD_UNASKED;
+}

@@ -1,0 +1,289 @@
+"""Hits of hot code, with the change of the regime forced at every possible event."""
+
+from __future__ import annotations
+
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from case_runs import Run, load_lines, lprof
+from proftrace.model.load import load_profile
+from proftrace.model.profile import REGIME_HOT
+
+ZOO = Path(__file__).resolve().parents[2] / "programs" / "hits_zoo.py"
+AFTER = "PROFTRACE_TEST_HOT_AFTER"
+
+
+def record(source: str, folder: Path, *options: str, after: int = 0) -> Run:
+    """Run a program under `lprof`, hot after so many events of each function."""
+    (folder / "program.py").write_text(source)
+    words = ["-q", *options, "-o", "r.lprof", "program.py"]
+    return lprof(words, folder, {AFTER: str(after)} if after else {AFTER: ""})
+
+
+def hits_of(source: str, folder: Path, *options: str, after: int = 0) -> Counter[int]:
+    run = record(source, folder, *options, after=after)
+    assert (run.status, run.stderr) == (0, "")
+    return load_lines(folder / "r.lprof").hits("program.py")
+
+
+def hot_functions(folder: Path) -> list[bool]:
+    """Tell for each function whether it was hot at the end."""
+    return [regime == REGIME_HOT for regime in load_profile(str(folder / "r.lprof")).calls.regime]
+
+
+# Each operand, each block, each way out of a function.
+RAISES = """\
+class Bad(Exception):
+    pass
+
+left = 0
+
+class Operand:
+    def turn(self, *args):
+        global left
+        left -= 1
+        if left == 0:
+            raise Bad
+        return self
+    __add__ = __getitem__ = __call__ = __enter__ = turn
+    def __getattr__(self, name):
+        return self.turn()
+    def __bool__(self):
+        self.turn()
+        return True
+    def __exit__(self, *error):
+        self.turn()
+    def __iter__(self):
+        self.turn()
+        yield self
+        self.turn()
+        yield self
+    def __hash__(self):
+        self.turn()
+        return 1
+
+@profile
+def operands(a, b):
+    c = a + b + a
+    d = [a[b], a(b, c),
+         a.x.y]
+    if a and b:
+        d += [a + 1]
+    for i in range(3):
+        with a as e, b:
+            f = {a: b + c,
+                 b: a.z + e}
+    for g in a:
+        try:
+            c = g(a) if a else b
+        finally:
+            h = [x + y
+                 for x in a
+                 for y in b if y]
+    while i:
+        i -= bool(a.i)
+    return a + (b +
+                c)
+
+@profile
+def attempt(n):
+    global left
+    left = n
+    try:
+        operands(Operand(), Operand())
+        return True
+    except Bad:
+        return False
+
+def main():
+    n = 1
+    while not attempt(n):
+        n += 1
+
+main()
+"""
+
+SUSPENDED = """\
+import asyncio
+
+@profile
+def numbers(n):
+    got = 0
+    for i in range(n):
+        try:
+            got = yield i + (got or 0)
+        except KeyError:
+            got = yield -1
+        finally:
+            n = n
+    return got
+
+@profile
+def delegate(n):
+    first = yield from numbers(n)
+    yield first
+    try:
+        yield from numbers(n)
+    except ValueError:
+        yield 7
+
+def drive():
+    kept = []
+    for n in range(7):
+        list(delegate(n))
+        g = delegate(n)
+        for step in range(n):
+            next(g)
+        kept.append(g)
+        g = delegate(5)
+        next(g), g.send(3), g.throw(KeyError), next(g), g.close()
+        g = delegate(2)
+        next(g), next(g), next(g), next(g)
+        g.throw(ValueError)
+        try:
+            next(g)
+        except StopIteration:
+            pass
+        try:
+            numbers(2).throw(KeyError)
+        except KeyError:
+            pass
+        numbers(2).close()
+    for g in kept:
+        g.close()
+
+@profile
+async def ticks(n):
+    for i in range(n):
+        await asyncio.sleep(0)
+        yield i
+
+@profile
+async def worker(n):
+    total = 0
+    async for i in ticks(n):
+        total += i
+        if i == 5:
+            await asyncio.sleep(0)
+            raise ValueError
+    return [x async for x in ticks(n) if x]
+
+async def main():
+    for n in range(4):
+        await asyncio.gather(*(worker(n + k) for k in range(6)), return_exceptions=True)
+        agen = ticks(4)
+        await agen.asend(None)
+        await agen.asend(None)
+        await agen.aclose()
+
+drive()
+asyncio.run(main())
+"""
+
+RECURSIVE = """\
+@profile
+def ackermann(m, n):
+    if m == 0:
+        return n + 1
+    if n == 0:
+        return ackermann(m - 1,
+                         1)
+    inner = ackermann(m, n - 1)
+    return ackermann(m - 1, inner)
+
+@profile
+def even(n):
+    return n == 0 or odd(
+        n - 1)
+
+@profile
+def odd(n):
+    return n != 0 and \\
+        even(n - 1)
+
+@profile
+def walk(tree):
+    for child in tree:
+        yield from walk(child)
+    yield len(tree)
+
+@profile
+def fails(n):
+    try:
+        if n == 0:
+            raise ValueError
+        fails(n - 1)
+    finally:
+        n += 1
+
+ackermann(2, 3)
+even(60)
+list(walk([[[], [[]]], [[[], []], []]]))
+for n in range(6):
+    try:
+        fails(n)
+    except ValueError:
+        pass
+"""
+
+THREADS = """\
+import threading
+
+barrier = threading.Barrier(4)
+
+@profile
+def work(n, k):
+    total = 0
+    for i in range(n):
+        if i == k:
+            barrier.wait()
+        total += inner(
+            i) + 1
+    return total
+
+@profile
+def inner(i):
+    lock.acquire()
+    i += 1
+    lock.release()
+    return i
+
+lock = threading.Lock()
+threads = [threading.Thread(target=work, args=(400, 7 * k)) for k in range(4)]
+for thread in threads:
+    thread.start()
+for thread in threads:
+    thread.join()
+"""
+
+PROGRAMS = {
+    "zoo": ZOO.read_text(),
+    "raises": RAISES,
+    "suspended": SUSPENDED,
+    "recursive": RECURSIVE,
+    "threads": THREADS,
+}
+
+
+@pytest.fixture(scope="module")
+def clock_hits(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Counter[int]]:
+    """The hits of each program when nothing is ever hot."""
+    result = {}
+    for name, source in PROGRAMS.items():
+        folder = tmp_path_factory.mktemp(name)
+        result[name] = hits_of(source, folder, "--clock")
+        assert not any(hot_functions(folder))
+    return result
+
+
+@pytest.mark.parametrize("after", [1, 2, 3, 4, 5, 7, 10, 13, 21, 34, 55, 89])
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_hits_do_not_depend_on_when_code_gets_hot(
+    name: str, after: int, clock_hits: dict[str, Counter[int]], tmp_path: Path
+) -> None:
+    hits = hits_of(PROGRAMS[name], tmp_path, after=after)
+    assert hits == clock_hits[name]
+    assert any(hot_functions(tmp_path))
+    assert after > 5 or all(hot_functions(tmp_path))
