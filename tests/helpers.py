@@ -83,6 +83,7 @@ class ProfileBuilder:
                 array("I", (ids[name] for name, _, _ in functions)),
                 array("I", (ids[file] for _, file, _ in functions)),
                 array("I", (first for _, _, first in functions)),
+                array("I", bytes(4 * len(functions))),
             ),
             frames=FrameTable(
                 array("I", (function for function, _ in self.frames)),

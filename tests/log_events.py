@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from log_writer import ALLOCATIONS, END, EVENTS, MARK, MUNMAP, Event, crc32c
+from log_writer import ALLOCATIONS, DICT, END, EVENTS, MARK, MUNMAP, Event, crc32c
 
 PACKED = 5
 WORD = (1 << 64) - 1
@@ -241,22 +241,44 @@ def blocks(data: bytes) -> Iterator[tuple[int, int, int, int, bytes]]:
         at += 64 + n_stored
 
 
-def read_events(path: Path) -> list[Event]:
-    """All events of a capture, in an order in which their addresses are consistent."""
+def read_streams(path: Path) -> dict[int, list[Event]]:
+    """The events of each thread of a capture, by kernel thread id."""
+    tids: dict[int, int] = {}
     streams: dict[int, list[Event]] = {}
     kinds = []
     for kind, stream, n_records, first_seq, payload in blocks(path.read_bytes()):
         kinds.append(kind)
-        if kind == PACKED:
+        if kind == DICT:
+            tids |= thread_ids(payload)
+        elif kind == PACKED:
             events = packed_events(payload, n_records, first_seq)
             streams.setdefault(stream, []).extend(events)
     assert EVENTS not in kinds and kinds[-1] == END
+    return {tids[stream]: events for stream, events in streams.items()}
+
+
+def thread_ids(payload: bytes) -> dict[int, int]:
+    """Kernel thread ids by thread index, out of a DICT payload."""
+    found = {}
+    at = 0
+    while at < len(payload):
+        tag, length = struct.unpack_from("<BI", payload, at)
+        if tag == 4:
+            record = Column(payload[at + 5 : at + 5 + length])
+            index = record.varint()
+            found[index] = record.varint()
+        at += 5 + length
+    return found
+
+
+def read_events(path: Path) -> list[Event]:
+    """All events of a capture, in an order in which their addresses are consistent."""
     keyed = []
-    for stream, events in streams.items():
+    for tid, events in read_streams(path).items():
         seq = 0
         for at, event in enumerate(events):
             seq = max(seq, event.seq)
-            keyed.append((seq, stream, at, event))
+            keyed.append((seq, tid, at, event))
     keyed.sort(key=lambda row: row[:3])
     return [row[3] for row in keyed]
 

@@ -14,6 +14,11 @@ bool proftrace_capture_is_on(void)
     return __atomic_load_n(&capture_on, __ATOMIC_RELAXED) != 0;
 }
 
+bool proftrace_capture_has_native(void)
+{
+    return native_is_supported();
+}
+
 struct load_order {
     uintptr_t ours; /* load addresses */
     uintptr_t next;
@@ -49,7 +54,9 @@ bool proftrace_capture_is_preloaded(void)
 void proftrace_capture_follow_children(const char *boot_folder, const char *boot)
 {
     Dl_info ours;
-    if (dladdr(&capture_on, &ours) != 0)
+    if (boot == NULL)
+        follow_set(NULL);
+    else if (dladdr(&capture_on, &ours) != 0)
         follow_set(&(struct follow_settings){
             .library = ours.dli_fname, .boot_folder = boot_folder, .boot = boot});
 }
@@ -113,6 +120,9 @@ int proftrace_capture_check_thread(struct capture_check *check)
     if (thread != NULL) {
         check->stream = thread->stream;
         check->stacks_agree = frames_agree(&capture.reader, &thread->frames);
+        if (capture.has_native)
+            check->stacks_agree &=
+                native_agrees(thread, frames_current(&capture.reader, &thread->frames));
         for (size_t at = thread->written_words; at < thread->used;) {
             struct event event;
             at += raw_event_get(thread->words + at, thread->used - at, &event);

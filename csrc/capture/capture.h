@@ -24,6 +24,7 @@ struct capture_meta {
 struct capture_options {
     const char *path;                     /* absolute: the program may change its directory */
     bool replace;                         /* a capture that is there */
+    bool native;                          /* native stacks too; see has_native */
     bool quiet;                           /* do not say at the end where the capture is */
     bool end_on_signals;                  /* SIGTERM and the like close the log first */
     bool follow_forks;                    /* forked children record too, into <stem>.<pid> */
@@ -41,8 +42,9 @@ struct capture_options {
 };
 
 /*
- * Starts recording. -1 with errno: EALREADY while it is on, EEXIST when the file is there, or what
- * the system said. *no_stacks becomes the reason why there are no
+ * Starts recording. -1 with errno: EALREADY while it is on, EEXIST when the file is there, ENOTSUP
+ * when native stacks cannot be recorded here, or what the system said. *no_stacks becomes the
+ * reason why there are no
  * Python stacks, or NULL.
  */
 EXPORT NODISCARD int proftrace_capture_start(const struct capture_options *options,
@@ -50,7 +52,8 @@ EXPORT NODISCARD int proftrace_capture_start(const struct capture_options *optio
 
 /*
  * From now on a Python that this process or one of its children starts gets `boot_folder` in front
- * of its PYTHONPATH, `boot` as PROFTRACE_BOOT and this library. The texts stay valid.
+ * of its PYTHONPATH, `boot` as PROFTRACE_BOOT and this library. The texts stay valid. NULL: it gets
+ * nothing.
  */
 EXPORT void proftrace_capture_follow_children(const char *boot_folder, const char *boot);
 
@@ -88,6 +91,9 @@ EXPORT bool proftrace_capture_is_on(void);
 /* Tells whether the program's malloc is ours: whether the library was preloaded. */
 EXPORT bool proftrace_capture_is_preloaded(void);
 
+/* Tells whether this machine's native stacks can be recorded. */
+EXPORT bool proftrace_capture_has_native(void);
+
 /* A MARK event of the calling thread. */
 EXPORT void proftrace_capture_mark(enum mark_kind kind, uint64_t value);
 
@@ -103,7 +109,7 @@ EXPORT int proftrace_capture_flush(void);
 struct capture_check {
     uint64_t n_events; /* recorded by the calling thread, in its slot or written */
     uint32_t stream;
-    bool stacks_agree; /* the cached walk of the frames against a full one */
+    bool stacks_agree; /* the cached walks of the frames against full ones */
 };
 
 /* Checks the calling thread's stack, for tests and --verify-stacks. -1: recording is not on. */

@@ -5,6 +5,7 @@
 #include "capture/ring_file.h"
 #include "interp/text.h"
 
+#include <errno.h>
 #include <string.h>
 
 #define TEXT_LIMIT (1u << 20)       /* bytes of a name or path that are kept */
@@ -47,32 +48,73 @@ static uint8_t *slot_records(const struct definitions *dict)
     return (uint8_t *)dict->slot + RING_SLOT_HEAD_BYTES;
 }
 
-static int write_block(struct definitions *dict, const void *records, size_t n_bytes, uint32_t n)
+static int try_block(struct definitions *dict, const void *records, size_t n_bytes, uint32_t n)
 {
     struct block_header block = {
         .kind = BLOCK_DICT,
         .n_records = n,
         .first_ordinal = dict->n_written,
     };
-    if (writer_block(dict->writer, &block, records, n_bytes) != 0)
+    if (writer_try_block(dict->writer, &block, records, n_bytes) != 0)
         return -1;
     dict->n_written += n;
     return 0;
 }
 
-int definitions_flush(struct definitions *dict)
+static int write_block(struct definitions *dict, const void *records, size_t n_bytes, uint32_t n)
 {
-    if (dict->n_pending == 0)
+    if (try_block(dict, records, n_bytes, n) == 0)
         return 0;
-    if (write_block(dict, slot_records(dict), dict->slot->committed_bytes, dict->n_pending) != 0)
+    writer_fail(dict->writer, errno);
+    return -1;
+}
+
+/* How many of the records lead to this node, and where they end. */
+static uint32_t count_up_to(struct get records, uint32_t last_node, size_t *n_bytes)
+{
+    const uint8_t *start = records.p;
+    struct get payload;
+    struct rec_node node = {0};
+    uint32_t n = 0;
+    uint8_t tag;
+    while (node.id < last_node && (tag = table_next(&records, &payload)) != 0) {
+        n++;
+        if (tag == TABLE_NODE)
+            record_get_node(&payload, &node);
+    }
+    *n_bytes = (size_t)(records.p - start);
+    return n;
+}
+
+int definitions_try(struct definitions *dict, uint32_t last_node)
+{
+    const uint8_t *records = slot_records(dict) + dict->sent_bytes;
+    size_t n_bytes = dict->slot->committed_bytes - dict->sent_bytes;
+    uint32_t n = dict->n_pending - dict->n_sent;
+    if (last_node != UINT32_MAX)
+        n = count_up_to(get_over(records, n_bytes), last_node, &n_bytes);
+    if (n != 0 && try_block(dict, records, n_bytes, n) != 0)
         return -1;
-    dict->n_pending = 0;
-    ring_slot_reset(dict->slot, dict->n_written);
+    dict->n_sent += n;
+    dict->sent_bytes += n_bytes;
+    if (dict->n_sent == dict->n_pending && dict->n_pending != 0) {
+        dict->n_pending = dict->n_sent = 0;
+        dict->sent_bytes = 0;
+        ring_slot_reset(dict->slot, dict->n_written);
+    }
     return 0;
 }
 
+int definitions_flush(struct definitions *dict)
+{
+    if (definitions_try(dict, UINT32_MAX) == 0)
+        return 0;
+    writer_fail(dict->writer, errno);
+    return -1;
+}
+
 /* Where a record of at most n_bytes goes: behind the pending ones, or into pages of its own. */
-static struct put record_start(struct definitions *dict, size_t n_bytes)
+struct put definitions_open(struct definitions *dict, size_t n_bytes)
 {
     size_t room = dict->slot_bytes - RING_SLOT_HEAD_BYTES;
     /* A log that cannot be written any more has no use for definitions either. */
@@ -85,7 +127,7 @@ static struct put record_start(struct definitions *dict, size_t n_bytes)
     return pages == NULL ? (struct put){.bad = true} : put_over(pages, n_bytes);
 }
 
-static void record_finish(struct definitions *dict, const struct put *to, size_t n_bytes)
+void definitions_close(struct definitions *dict, const struct put *to, size_t n_bytes)
 {
     uint8_t *records = slot_records(dict);
     if (to->p == NULL)
@@ -102,13 +144,13 @@ static void record_finish(struct definitions *dict, const struct put *to, size_t
     pages_free(pages, n_bytes);
 }
 
-#define PUT_RECORD(dict_, put_, rec_, n_bytes_)           \
-    do {                                                  \
-        struct put to_ = record_start(dict_, (n_bytes_)); \
-        if (!to_.bad) {                                   \
-            put_(&to_, rec_);                             \
-            record_finish(dict_, &to_, (n_bytes_));       \
-        }                                                 \
+#define PUT_RECORD(dict_, put_, rec_, n_bytes_)               \
+    do {                                                      \
+        struct put to_ = definitions_open(dict_, (n_bytes_)); \
+        if (!to_.bad) {                                       \
+            put_(&to_, rec_);                                 \
+            definitions_close(dict_, &to_, (n_bytes_));       \
+        }                                                     \
     } while (0)
 
 void definitions_thread(struct definitions *dict, const struct rec_thread *thread)

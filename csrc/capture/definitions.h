@@ -20,6 +20,8 @@ struct definitions {
     struct ring_slot *slot;             /* borrowed: head and records that are not in the log */
     size_t slot_bytes;
     uint32_t n_pending;
+    uint32_t n_sent;     /* the first of them are in the log all the same: the disk took no more */
+    uint64_t sent_bytes; /* where they end */
     uint64_t n_written;
     struct table strings; /* hash of the text -> id */
     struct table codes;   /* hash of the content -> id */
@@ -57,7 +59,20 @@ void definitions_code_died(struct definitions *dict, uintptr_t code);
 void definitions_thread(struct definitions *dict, const struct rec_thread *thread);
 void definitions_meta(struct definitions *dict, const char *key, const char *value);
 
+/*
+ * A record of at most n_bytes from elsewhere: put into what open returns, unless that is bad, then
+ * close. Nothing else may be defined in between.
+ */
+NODISCARD struct put definitions_open(struct definitions *dict, size_t n_bytes);
+void definitions_close(struct definitions *dict, const struct put *to, size_t n_bytes);
+
 /* Writes what is pending as a block. -1 when writing fails. */
 NODISCARD int definitions_flush(struct definitions *dict);
+
+/*
+ * Writes what is pending, up to this node if less than all is wanted (UINT32_MAX: all). -1 with
+ * errno set: nothing has changed, and less may be tried.
+ */
+NODISCARD int definitions_try(struct definitions *dict, uint32_t last_node);
 
 #endif

@@ -45,6 +45,7 @@ static void forget_parent(void)
     capture.writer = (struct writer){.file.fd = -1};
     capture.ring = (struct ring_file){0};
     capture.dict = (struct definitions){0};
+    capture.native = (struct native_state){0};
     capture.live = capture.free = capture.late = NULL;
     capture.packer = NULL;
     capture.pid = 0;

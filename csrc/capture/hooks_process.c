@@ -118,24 +118,24 @@ static void restore_preload(char **preload)
 }
 
 /*
- * In a process that is no Python, a shell between two of them: what is meant for a Python is kept
- * for what this process starts, and taken out of its sight.
+ * Keeps what is meant for a Python, for what this process starts: the first folder of PYTHONPATH and
+ * the settings. Copies, since a program may write over its environment. False: there is nothing.
  */
-static void pass_on(const char *library)
+static bool keep_boot(const char *library)
 {
     char **boot = find_variable(BOOT_VARIABLE);
     char **path = find_variable(PATH_VARIABLE);
-    size_t n_bytes, n_folder;
-    char *value, *texts;
+    const char *folder;
+    size_t n_folder;
+    char *texts;
     if (boot == NULL || path == NULL)
-        return;
-    value = *path + strlen(PATH_VARIABLE);
-    n_folder = strcspn(value, ":");
-    n_bytes = n_folder + 1 + strlen(*boot) + 1;
-    texts = pages_alloc(n_bytes); /* the program may write over its environment */
+        return false;
+    folder = *path + strlen(PATH_VARIABLE);
+    n_folder = strcspn(folder, ":");
+    texts = pages_alloc(n_folder + 1 + strlen(*boot) + 1);
     if (texts == NULL)
-        return;
-    memcpy(texts, value, n_folder);
+        return false;
+    memcpy(texts, folder, n_folder);
     strcpy(texts + n_folder + 1, *boot + strlen(BOOT_VARIABLE));
     /* What is not meant for children is meant for the program that this one becomes. */
     follow_set(&(struct follow_settings){
@@ -143,12 +143,19 @@ static void pass_on(const char *library)
         .boot_folder = texts,
         .boot = texts + n_folder + 1,
         .only_pid = strstr(texts + n_folder + 1, "'child': True") != NULL ? 0 : getpid()});
-    remove_variable(boot);
-    path = find_variable(PATH_VARIABLE);
+    return true;
+}
+
+static void remove_boot(void)
+{
+    char **path = find_variable(PATH_VARIABLE);
+    char *value = *path + strlen(PATH_VARIABLE);
+    size_t n_folder = strcspn(value, ":");
     if (value[n_folder] == ':')
         memmove(value, value + n_folder + 1, strlen(value + n_folder + 1) + 1);
     else
         remove_variable(path);
+    remove_variable(find_variable(BOOT_VARIABLE));
 }
 
 /* Whether this Python is told not to read PYTHONPATH, or not to import the site module. */
@@ -181,7 +188,9 @@ __attribute__((constructor)) static void leave_environment(int argc, char **argv
         strstr(*preload, ours.dli_fname) == NULL)
         return;
     restore_preload(preload);
-    if (dlsym(RTLD_DEFAULT, "_PyRuntime") == NULL ||
-        (CONSTRUCTORS_GET_ARGUMENTS && ignores_boot(argc, argv)))
-        pass_on(ours.dli_fname);
+    /* A Python reads it when it starts; what comes between two of them has no use for it. */
+    if (keep_boot(ours.dli_fname) &&
+        (dlsym(RTLD_DEFAULT, "_PyRuntime") == NULL ||
+         (CONSTRUCTORS_GET_ARGUMENTS && ignores_boot(argc, argv))))
+        remove_boot();
 }

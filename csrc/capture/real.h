@@ -50,6 +50,7 @@
     X(int, pthread_create,                                                                        \
       (pthread_t * thread, const pthread_attr_t *attributes, void *(*run)(void *),                \
        void *argument))                                                                           \
+    X(int, dlclose, (void *handle))                                                               \
     X(int, kill, (pid_t pid, int signal_number))                                                  \
     X(void, abort, (void))                                                                        \
     X(void, longjmp, (struct __jmp_buf_tag * target, int value))                                  \

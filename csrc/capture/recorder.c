@@ -190,11 +190,8 @@ void recorder_slow(struct event *event)
     if (!recorder_has_room(thread_self) && !prepare(event))
         goto done;
     thread = thread_self;
-    if (event_is_allocation(event->kind)) {
-        event->node = frames_current(&capture.reader, &thread->frames);
-        if (unlikely(capture.verify))
-            verify_stack(event->node, event->kind);
-    }
+    if (event_is_allocation(event->kind))
+        event->node = recorder_stack(thread, event->kind);
     event->seq = state_stamp();
     recorder_append(thread, event);
 done:

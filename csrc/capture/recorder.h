@@ -23,6 +23,20 @@ static inline void recorder_append(struct capture_thread *thread, const struct e
     __atomic_store_n(&thread->slot->committed_bytes, (uint64_t)used * 8, __ATOMIC_RELEASE);
 }
 
+/* The node of the calling thread's stack: a HYBRID with native stacks, else a NODE. */
+static inline uint32_t recorder_stack(struct capture_thread *thread, enum event_kind kind)
+{
+    uint32_t node = frames_current(&capture.reader, &thread->frames);
+    if (unlikely(capture.verify))
+        verify_stack(node, kind);
+    if (unlikely(capture.has_native)) {
+        struct unwind_state caller;
+        UNWIND_CALLER(&caller);
+        node = native_stack(thread, node, &caller);
+    }
+    return node;
+}
+
 static inline bool recorder_has_room(const struct capture_thread *thread)
 {
     return likely(thread != NULL) && likely(thread->used + RAW_EVENT_MAX_WORDS <= thread->room);
@@ -41,9 +55,7 @@ static inline void recorder_python_allocated(enum event_kind kind, enum event_do
         recorder_slow(&event);
         return;
     }
-    event.node = frames_current(&capture.reader, &thread->frames);
-    if (unlikely(capture.verify))
-        verify_stack(event.node, kind);
+    event.node = recorder_stack(thread, kind);
     event.seq = state_stamp();
     recorder_append(thread, &event);
 }

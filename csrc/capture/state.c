@@ -40,26 +40,36 @@ static int init_once(void)
  * New nodes are too frequent to hold signals back for each: that costs more than the rest. Only a
  * program whose handlers have been seen to jump out of hooks pays for it.
  */
-static TLS_FAST bool interning;
+static TLS_FAST bool has_lock_briefly;
 static bool handlers_jump; /* atomic */
+
+void state_lock_briefly(struct brief_lock *brief)
+{
+    brief->careful = __atomic_load_n(&handlers_jump, __ATOMIC_RELAXED);
+    if (unlikely(brief->careful))
+        signals_block(&brief->before);
+    pthread_mutex_lock(&capture.lock);
+    has_lock_briefly = true;
+    COMPILER_BARRIER();
+}
+
+void state_unlock_briefly(const struct brief_lock *brief)
+{
+    COMPILER_BARRIER();
+    has_lock_briefly = false;
+    pthread_mutex_unlock(&capture.lock);
+    if (unlikely(brief->careful))
+        signals_allow(&brief->before);
+}
 
 static uint32_t intern_node(uint32_t parent, const struct frame_place *place)
 {
-    const bool careful = __atomic_load_n(&handlers_jump, __ATOMIC_RELAXED);
     int saved = errno;
-    sigset_t before;
+    struct brief_lock brief;
     uint32_t node;
-    if (unlikely(careful))
-        signals_block(&before);
-    pthread_mutex_lock(&capture.lock);
-    interning = true;
-    COMPILER_BARRIER();
+    state_lock_briefly(&brief);
     node = definitions_node(&capture.dict, parent, place);
-    COMPILER_BARRIER();
-    interning = false;
-    pthread_mutex_unlock(&capture.lock);
-    if (unlikely(careful))
-        signals_allow(&before);
+    state_unlock_briefly(&brief);
     errno = saved;
     return node;
 }
@@ -67,12 +77,14 @@ static uint32_t intern_node(uint32_t parent, const struct frame_place *place)
 void state_left_by_jump(void)
 {
     __atomic_store_n(&handlers_jump, true, __ATOMIC_RELAXED);
-    if (thread_self != NULL)
+    if (thread_self != NULL) {
         frames_abandon(&thread_self->frames);
-    if (!interning)
+        native_forget(thread_self);
+    }
+    if (!has_lock_briefly)
         return;
     /* The tables may be half changed: what is recorded until now stays, and no more is. */
-    interning = false;
+    has_lock_briefly = false;
     capture.writer.failed = true;
     capture.writer.error = EINTR;
     notice_failure("cannot go on with", capture.writer.file.path, EINTR,
@@ -105,6 +117,8 @@ static struct file_header make_header(const struct capture_options *options, boo
         .ppid = (uint32_t)getppid(),
     };
     header.options |= options->python_allocators ? OPTION_PYTHON_ALLOCATORS : 0;
+    if (options->native)
+        header.options |= OPTION_NATIVE;
     if (options->binding != NULL) {
         header.python_hexversion = options->binding->hexversion;
         header.options |= options->binding->free_threaded ? OPTION_FREE_THREADED : 0;
@@ -156,6 +170,9 @@ static int open_locked(const struct capture_options *options, const char **no_st
     capture.pid = getpid();
     capture.quiet = options->quiet;
     capture.on_value = CAPTURE_EVENTS | (options->python_allocators ? CAPTURE_PYTHON : 0);
+    capture.has_native = options->native;
+    if (options->native)
+        native_start_locked(options->binding == NULL ? NULL : options->binding->runtime);
     capture.session++;
     capture.several_threads = 0;
     capture.last_seq = 0;
@@ -223,6 +240,11 @@ int proftrace_capture_start(const struct capture_options *options, const char **
     uintptr_t before = guard_hold();
     int failed = -1;
     int error;
+    if (options->native && !native_is_supported()) {
+        guard_restore(before);
+        errno = ENOTSUP;
+        return -1;
+    }
     state_lock();
     errno = EAGAIN;
     if (init_once() == 0)

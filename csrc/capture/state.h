@@ -9,6 +9,7 @@
 
 #include "capture/capture.h"
 #include "capture/definitions.h"
+#include "capture/native.h"
 #include "capture/ring_file.h"
 #include "capture/settings.h"
 #include "capture/signals.h"
@@ -22,6 +23,7 @@
 struct capture_state {
     /* Read by every event; constant while recording. */
     int several_threads LINE_PAIR; /* atomic: events carry a seq */
+    bool has_native;               /* events name a HYBRID; see native.h */
     uint64_t session;              /* counts the captures of this process */
     bool verify;                   /* stacks are looked at twice: see verify.h */
     struct frame_reader reader;
@@ -34,6 +36,7 @@ struct capture_state {
     struct writer writer;
     struct ring_file ring;
     struct definitions dict;
+    struct native_state native;
     struct capture_thread *live;
     struct capture_thread *free;
     struct capture_thread *late; /* stream of threads that are past their own end */
@@ -69,6 +72,17 @@ static inline void state_unlock(void)
     pthread_mutex_unlock(&capture.lock);
     signals_allow(&before);
 }
+
+/*
+ * The lock for what is over in a moment, without a system call: signals are not held back. One that
+ * jumps out of it ends the recording, see state_left_by_jump.
+ */
+struct brief_lock {
+    sigset_t before;
+    bool careful; /* signals are held back all the same: handlers of this program do jump */
+};
+void state_lock_briefly(struct brief_lock *brief);
+void state_unlock_briefly(const struct brief_lock *brief);
 
 /* A signal handler is about to jump out of the hook that it interrupted. */
 void state_left_by_jump(void);

@@ -5,6 +5,7 @@
 #include "base/ticks.h" /* mono_now_ns */
 #include "format/pack.h"
 
+#include <errno.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
@@ -61,6 +62,7 @@ struct capture_thread *thread_attach_locked(struct capture_state *state,
     if (!shared)
         writer_add_option(&state->writer, OPTION_NO_RING);
     frames_release(&thread->frames);
+    native_forget(thread);
     thread->stream = ++state->n_streams;
     if (state->n_streams > 1)
         __atomic_store_n(&state->several_threads, 1, __ATOMIC_SEQ_CST);
@@ -115,7 +117,7 @@ void thread_take_name_locked(struct capture_state *state, struct capture_thread 
 
 /* ---- writing ------------------------------------------------------------------------------ */
 
-static int write_packed(struct capture_state *state, struct capture_thread *thread,
+static int try_packed(struct capture_state *state, struct capture_thread *thread,
                         const struct packed *packed)
 {
     struct block_header block = {
@@ -126,11 +128,70 @@ static int write_packed(struct capture_state *state, struct capture_thread *thre
         .first_seq = packed->first_seq,
         .last_seq = packed->last_seq,
     };
-    if (writer_block(&state->writer, &block, packed->payload, packed->n_bytes) != 0)
+    if (writer_try_block(&state->writer, &block, packed->payload, packed->n_bytes) != 0)
         return -1;
     thread->n_written += packed->n_events;
     state->writer.n_events += packed->n_events;
     return 0;
+}
+
+/* The last node of the first events in n_words, and with *n_words where these events end. */
+static uint32_t last_node_of(const uint64_t *words, size_t *n_words, size_t most_words)
+{
+    struct event event;
+    uint32_t last = 0;
+    size_t at = 0;
+    unsigned n;
+    while (at < *n_words && (n = raw_event_get(words + at, most_words - at, &event)) != 0) {
+        if (event_is_allocation(event.kind) && event.node > last)
+            last = event.node;
+        at += n;
+    }
+    *n_words = at;
+    return last;
+}
+
+#define LEAST_WORDS 16
+
+/*
+ * The disk is full: fewer events may still fit, with the definitions that they need and no more.
+ * Always the end of the recording.
+ */
+static int write_what_fits(struct capture_state *state, struct capture_thread *thread,
+                           size_t n_words)
+{
+    const int first_error = errno;
+    uint64_t piece_at = state->writer.file.n_bytes, piece_events = 0;
+    int error = first_error;
+    size_t size = n_words - thread->written_words;
+    while (writer_is_full(error) && thread->written_words < n_words && size >= LEAST_WORDS) {
+        const uint64_t *words = thread->words + thread->written_words;
+        const size_t left = n_words - thread->written_words;
+        size_t n = size < left ? size : left;
+        uint32_t node = last_node_of(words, &n, left);
+        const uint64_t at = state->writer.file.n_bytes;
+        struct packed packed;
+        if (n == 0)
+            break;
+        pack_events(state->packer, words, &n, state->several_threads != 0, &packed);
+        if (n != 0 && definitions_try(&state->dict, node) == 0 &&
+            try_packed(state, thread, &packed) == 0) {
+            thread->written_words += (uint32_t)n;
+            piece_at = at;
+            piece_events = packed.n_events;
+        } else {
+            error = errno;
+            size /= 2;
+        }
+    }
+    /* The END block says why: worth more than the last few events. */
+    if (!writer_has_room_for_end(&state->writer) &&
+        output_truncate(&state->writer.file, piece_at) == 0) {
+        thread->n_written -= piece_events;
+        state->writer.n_events -= piece_events;
+    }
+    writer_fail(&state->writer, first_error);
+    return -1;
 }
 
 static int write_events(struct capture_state *state, struct capture_thread *thread, size_t n_words)
@@ -138,15 +199,18 @@ static int write_events(struct capture_state *state, struct capture_thread *thre
     struct packed packed;
     if (state->packer == NULL && (state->packer = pages_alloc(packer_bytes())) == NULL)
         return -1;
-    if (definitions_flush(&state->dict) != 0)
-        return -1;
-    for (size_t at = thread->written_words, n; at < n_words; at += n) {
-        n = n_words - at;
-        pack_events(state->packer, thread->words + at, &n, state->several_threads != 0, &packed);
+    errno = 0;
+    if (definitions_try(&state->dict, UINT32_MAX) != 0)
+        return write_what_fits(state, thread, n_words);
+    while (thread->written_words < n_words) {
+        size_t n = n_words - thread->written_words;
+        pack_events(state->packer, thread->words + thread->written_words, &n,
+                    state->several_threads != 0, &packed);
         if (n == 0)
             break;
-        if (write_packed(state, thread, &packed) != 0)
-            return -1;
+        if (try_packed(state, thread, &packed) != 0)
+            return write_what_fits(state, thread, n_words);
+        thread->written_words += (uint32_t)n;
     }
     return 0;
 }
@@ -160,7 +224,6 @@ int thread_flush_locked(struct capture_state *state, struct capture_thread *thre
     if (n_words > thread->written_words) {
         if (write_events(state, thread, n_words) != 0)
             return -1;
-        thread->written_words = (uint32_t)n_words;
     }
     if (is_owner) {
         ring_slot_reset(thread->slot, thread->n_written);

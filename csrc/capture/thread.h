@@ -33,6 +33,7 @@ struct capture_thread {
     uintptr_t mute_frame, mute_below, mute_below_ip;
     struct capture_thread *next; /* all live ones, or all free ones */
     struct capture_thread *previous;
+    struct native_thread *native; /* owned pages; see native.h */
     struct frame_cache frames;
 };
 

@@ -38,8 +38,10 @@ int writer_open(struct writer *writer, const char *path, const struct file_heade
 }
 
 /* The disk is full, most likely: the END block of this is small and may still fit. */
-static void fail(struct writer *writer, int error)
+void writer_fail(struct writer *writer, int error)
 {
+    if (writer->failed)
+        return;
     writer->failed = true;
     writer->error = error;
     notice_failure("cannot write", writer->file.path, error,
@@ -60,25 +62,37 @@ static int grow_packed(struct writer *writer, size_t n_bytes)
     return 0;
 }
 
+bool writer_is_full(int error)
+{
+    return error == ENOSPC || error == EDQUOT || error == EFBIG;
+}
+
 int writer_block(struct writer *writer, struct block_header *block, const void *payload,
                  size_t n_bytes)
 {
+    if (writer_try_block(writer, block, payload, n_bytes) == 0)
+        return 0;
+    writer_fail(writer, errno);
+    return -1;
+}
+
+int writer_try_block(struct writer *writer, struct block_header *block, const void *payload,
+                     size_t n_bytes)
+{
     size_t n_packed = 0;
-    if (writer->failed)
+    if (writer->failed) {
+        errno = writer->error;
         return -1;
+    }
     block->mono_ns = mono_now_ns();
     if (grow_packed(writer, block_bound(n_bytes)) == 0)
         n_packed = block_pack(block, payload, n_bytes, writer->packed, writer->packed_bytes,
                               writer->workspace);
     if (n_packed == 0) {
-        fail(writer, ENOMEM);
+        errno = ENOMEM;
         return -1;
     }
-    if (output_append(&writer->file, writer->packed, n_packed) != 0) {
-        fail(writer, errno);
-        return -1;
-    }
-    return 0;
+    return output_append(&writer->file, writer->packed, n_packed);
 }
 
 void writer_add_option(struct writer *writer, enum file_option option)
@@ -89,7 +103,7 @@ void writer_add_option(struct writer *writer, enum file_option option)
     writer->header.options |= option;
     file_header_put(bytes, &writer->header);
     if (output_overwrite(&writer->file, 0, bytes, sizeof bytes) != 0)
-        fail(writer, errno);
+        writer_fail(writer, errno);
 }
 
 uint64_t writer_end(struct writer *writer, enum end_reason reason, uint64_t n_lost)
@@ -110,8 +124,16 @@ uint64_t writer_end(struct writer *writer, enum end_reason reason, uint64_t n_lo
     n = block_pack(&block, payload, (size_t)(to.p - payload), writer->packed, writer->packed_bytes,
                    writer->workspace);
     if (output_append(&writer->file, writer->packed, n) != 0 && !writer->failed)
-        fail(writer, errno);
+        writer_fail(writer, errno);
     return before;
+}
+
+bool writer_has_room_for_end(struct writer *writer)
+{
+    static const uint8_t room[BLOCK_HEADER_BYTES + END_BYTES];
+    const uint64_t before = writer->file.n_bytes;
+    return output_append(&writer->file, room, sizeof room) == 0 &&
+           output_truncate(&writer->file, before) == 0;
 }
 
 void writer_close(struct writer *writer)

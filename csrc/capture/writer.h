@@ -26,7 +26,15 @@ struct writer {
 NODISCARD int writer_open(struct writer *writer, const char *path,
                           const struct file_header *header);
 
-/* Packs and appends a block. -1 when it failed, now or earlier. */
+/* Packs and appends a block. -1 with errno set: nothing of it is in the log, and more may be tried. */
+NODISCARD int writer_try_block(struct writer *writer, struct block_header *block,
+                               const void *payload, size_t n_bytes);
+/* Whether less might fit where this error came from. */
+bool writer_is_full(int error);
+/* Says it, and ends writing for good. */
+void writer_fail(struct writer *writer, int error);
+
+/* The same, for good. -1 when it failed, now or earlier. */
 NODISCARD int writer_block(struct writer *writer, struct block_header *block, const void *payload,
                            size_t n_bytes);
 
@@ -35,6 +43,8 @@ void writer_add_option(struct writer *writer, enum file_option option);
 
 /* Appends the END block; the file stays open. Returns the length before it. */
 uint64_t writer_end(struct writer *writer, enum end_reason reason, uint64_t n_lost);
+
+bool writer_has_room_for_end(struct writer *writer);
 
 /* Closes the file. The buffers stay: a thread may still wait for the lock. */
 void writer_close(struct writer *writer);

@@ -79,6 +79,8 @@ void record_put_hybrid(struct put *to, const struct rec_hybrid *rec)
     put_varint(to, rec->python);
     put_varint(to, rec->native);
     put_varint(to, rec->n_bare);
+    for (uint32_t i = 0; i < rec->n_bare; i++)
+        put_varint(to, rec->bare[i]);
     record_close(to, head);
 }
 
@@ -88,6 +90,12 @@ void record_get_hybrid(struct get *payload, struct rec_hybrid *rec)
     rec->python = get_varint32(payload);
     rec->native = get_varint32(payload);
     rec->n_bare = get_varint32(payload);
+    if (rec->n_bare > HYBRID_MAX_BARE) {
+        payload->bad = true;
+        return;
+    }
+    for (uint32_t i = 0; i < rec->n_bare; i++)
+        rec->bare[i] = get_varint32(payload);
 }
 
 void record_put_symbol(struct put *to, const struct rec_symbol *rec,

@@ -9,6 +9,7 @@
 
 #define BUILD_ID_MAX_BYTES 64
 #define MODULE_MAX_SEGMENTS 16
+#define HYBRID_MAX_BARE 16
 
 enum module_flag {
     MODULE_IS_INTERPRETER = 1, /* holds the interpreter's own code */
@@ -59,7 +60,13 @@ struct rec_hybrid {
     uint32_t id;
     uint32_t python; /* ids of NODE and NATIVE_NODE */
     uint32_t native;
-    uint32_t n_bare; /* innermost runs of the loop whose Python frame is not in the Python stack */
+    /*
+     * Runs of the interpreter's loop none of whose frames is in the Python stack: one that has not
+     * begun yet, or one that is over and destroys its variables. By number, counted from the
+     * innermost run (0), ascending. All other runs have an entry frame in the Python stack.
+     */
+    uint32_t n_bare;
+    uint32_t bare[HYBRID_MAX_BARE];
 };
 
 /*

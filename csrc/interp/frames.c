@@ -1,6 +1,8 @@
 /* frames.c - the cached walk; see frames.h. */
 #include "interp/frames.h"
 
+#include "interp/anchor.h"
+
 #include "base/arena.h" /* pages */
 #include "base/table.h" /* hash_u64 */
 
@@ -13,8 +15,6 @@
 /* Top bits of a memory key: two frames at one instruction may still differ in these. */
 #define KEY_GENERATOR (1ull << 63)
 #define KEY_ENTRY (1ull << 62)
-
-#define OWNER_THREAD 0 /* the frame lives on the thread's own stack of frames */
 
 static void *thread_state(const struct frame_reader *reader)
 {
@@ -387,6 +387,43 @@ static bool follow_long(struct frame_reader *reader, struct frame_cache *cache, 
     return true;
 }
 
+/* As follow_short, but down to the anchor only. */
+static bool follow_anchor(struct frame_reader *reader, struct frame_cache *cache, uintptr_t state,
+                          uintptr_t top, uint32_t *changed)
+{
+    uintptr_t fresh[NEW_FRAMES];
+    uint32_t n_fresh = 0;
+    uint32_t place;
+    uintptr_t frame = top;
+    if (!anchor_find(reader, cache, state, &place))
+        return false;
+    for (; frame != cache->chain[place].frame; frame = frames_below(reader, frame)) {
+        if (frame == 0 || n_fresh == NEW_FRAMES)
+            return false;
+        fresh[n_fresh++] = frame;
+    }
+    if (!anchor_holds(reader, cache, place))
+        return false;
+    *changed = frames_ip(reader, frame) == cache->chain[place].ip ? place + 1 : place;
+    return stack_up(reader, cache, place + 1, fresh, n_fresh);
+}
+
+static uint32_t current_with_anchor(struct frame_reader *reader, struct frame_cache *cache,
+                                    uintptr_t state, uintptr_t top)
+{
+    uint32_t changed;
+    uint32_t node;
+    if (!follow_anchor(reader, cache, state, top, &changed) &&
+        !follow_short(reader, cache, top, &changed) && !follow_long(reader, cache, top, &changed)) {
+        cache->anchored = false;
+        return 0;
+    }
+    node =
+        changed == cache->depth ? cache->nodes[changed - 1] : intern_from(reader, cache, changed);
+    anchor_drop(reader, cache, state);
+    return node;
+}
+
 uint32_t frames_current(struct frame_reader *reader, struct frame_cache *cache)
 {
     const void *state = thread_state(reader);
@@ -401,14 +438,51 @@ uint32_t frames_current(struct frame_reader *reader, struct frame_cache *cache)
     epoch = epoch_now(reader, state);
     if (unlikely(epoch != cache->epoch)) {
         cache->depth = 0;
+        cache->anchored = false;
         cache->epoch = epoch;
         memset(cache->memory, 0, sizeof cache->memory);
     }
+    if (anchor_is_known(reader))
+        return current_with_anchor(reader, cache, (uintptr_t)state, top);
     if (!follow_short(reader, cache, top, &changed) && !follow_long(reader, cache, top, &changed))
         return 0;
     if (likely(changed == cache->depth))
         return cache->nodes[cache->depth - 1];
     return intern_from(reader, cache, changed);
+}
+
+static bool is_shim(const struct frame_reader *reader, uintptr_t frame)
+{
+    return owner_of(reader, frame) >= reader->layout.owner_shim;
+}
+
+bool frames_have_shim_in(const struct frame_reader *reader, const struct frame_cache *cache,
+                         uintptr_t low, uintptr_t high)
+{
+    for (uint32_t i = cache->depth; i-- > 0;) {
+        uintptr_t frame = cache->chain[i].frame;
+        if (frame >= low && frame < high && is_shim(reader, frame))
+            return true;
+    }
+    return false;
+}
+
+uint32_t frames_bare_runs(const struct frame_reader *reader, const struct frame_cache *cache,
+                          uint32_t *runs, uint32_t room)
+{
+    uint32_t run = 0, n = 0;
+    bool has_node = false;
+    for (uint32_t i = cache->depth; i-- > 0 && n < room;) {
+        if (is_shim(reader, cache->chain[i].frame)) {
+            if (!has_node)
+                runs[n++] = run;
+            has_node = false;
+            run++;
+        } else {
+            has_node = has_node || cache->nodes[i] != (i == 0 ? 0 : cache->nodes[i - 1]);
+        }
+    }
+    return n;
 }
 
 void frames_release(struct frame_cache *cache)
@@ -420,6 +494,7 @@ void frames_release(struct frame_cache *cache)
 
 void frames_abandon(struct frame_cache *cache)
 {
+    cache->anchored = false;
     cache->depth = 0;
     memset(cache->memory, 0, sizeof cache->memory);
 }

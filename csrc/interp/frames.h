@@ -60,6 +60,11 @@ struct frame_cache {
     uint32_t depth;
     uint32_t room;
     uint64_t epoch;
+    /* From 3.15 on: the interpreter tells whether this frame of the chain has returned since. */
+    uint32_t anchor; /* its place in the chain */
+    bool anchored;
+    uintptr_t anchor_state; /* thread state that it was told to */
+    uint64_t anchor_seq;    /* what that one counted */
     struct frame_memory memory[FRAME_MEMORY];
 };
 
@@ -90,6 +95,16 @@ uintptr_t frames_code(const struct frame_reader *reader, uintptr_t frame);
 
 /* What the frame's memory says of it; not for a shim. */
 void frames_view(const struct frame_reader *reader, uintptr_t frame, struct seen_frame *view);
+
+/*
+ * About the chain as frames_current has just seen it. A run of the interpreter's loop keeps its
+ * shim on the C stack: in [low, high) it tells which C frame that run is.
+ */
+bool frames_have_shim_in(const struct frame_reader *reader, const struct frame_cache *cache,
+                         uintptr_t low, uintptr_t high);
+/* The runs, counted from the innermost (0), none of whose frames has a node; at most `room`. */
+uint32_t frames_bare_runs(const struct frame_reader *reader, const struct frame_cache *cache,
+                          uint32_t *runs, uint32_t room);
 
 /*
  * Self-check: walks the whole chain without any memory of earlier walks. True when that gives the

@@ -9,7 +9,8 @@
 
 /* Positions in _Py_DebugOffsets, in words of 64 bits; 0 = not published by this version. */
 struct published {
-    uint8_t interp_id, state_interp, state_frame, generation, tlbc_generation;
+    uint8_t interp_id, generation, tlbc_generation;
+    uint8_t state_interp, state_frame, state_anchor, state_anchor_seq;
     uint8_t frame_previous, frame_code, frame_ip, frame_owner, frame_tlbc;
     uint8_t code_file, code_name, code_qualname, code_linetable, code_first_line, code_units;
     uint8_t code_tlbc;
@@ -87,6 +88,8 @@ static const struct published published_3_15 = {
     .tlbc_generation = 21,
     .state_interp = 25,
     .state_frame = 26,
+    .state_anchor = 28,
+    .state_anchor_seq = 29,
     .frame_previous = 40,
     .frame_code = 41,
     .frame_ip = 42,
@@ -136,6 +139,8 @@ static bool take_all(struct interp_layout *to, const uint64_t *words, const stru
     return take(words, at->interp_id, &to->interp_id) &&
            take(words, at->state_interp, &to->state_interp) &&
            take(words, at->state_frame, &to->state_frame) &&
+           take(words, at->state_anchor, &to->state_anchor) &&
+           take(words, at->state_anchor_seq, &to->state_anchor_seq) &&
            take(words, at->generation, &to->generation) &&
            take(words, at->tlbc_generation, &to->tlbc_generation) &&
            take(words, at->frame_previous, &to->frame_previous) &&

@@ -14,12 +14,16 @@
 #include <stdint.h>
 #include <string.h>
 
+#define OWNER_THREAD 0 /* frame_owner: it is on the stack of its thread */
+
 /* Offsets in bytes. */
 struct interp_layout {
     /* thread state */
     uint32_t state_frame;   /* the current frame, or the link to what holds it */
     bool frame_is_indirect; /* 3.12: state_frame leads to a struct whose first word is the frame */
     uint32_t state_interp;
+    uint32_t state_anchor;     /* a frame: replaced by its caller when it is popped; 0 = none */
+    uint32_t state_anchor_seq; /* word that counts these replacements */
     /* interpreter state */
     uint32_t interp_id;       /* i64, never used twice in a process; 0 is the main interpreter's */
     uint32_t generation;      /* u64 that grows when a code object dies; 0 = there is none */
@@ -68,7 +72,7 @@ static inline uintptr_t read_word(uintptr_t at)
     return value;
 }
 
-/* The one write: see the marks of frames.h. */
+/* The only writes: the marks of frames.h and the anchor of anchor.h. */
 static inline void write_word(uintptr_t at, uintptr_t value)
 {
     memcpy((void *)at, &value, sizeof value);

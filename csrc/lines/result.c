@@ -4,6 +4,7 @@
 #include "format/block.h"
 #include "format/record.h"
 #include "lines/account.h"
+#include "lines/sample.h"
 #include "lines/calibrate.h"
 
 #include <errno.h>
@@ -117,12 +118,22 @@ static void put_calibration(struct result *result)
             &(struct rec_meta){"calibration", strlen("calibration"), text, (uint32_t)n_bytes});
 }
 
+static void put_sampling(struct result *result)
+{
+    char text[SAMPLE_DESCRIBE_ROOM];
+    size_t n_bytes = sample_describe(text, sizeof text);
+    if (n_bytes != 0)
+        record_put_meta(record_begin(result, BLOCK_DICT, n_bytes),
+                        &(struct rec_meta){"sampling", 8, text, (uint32_t)n_bytes});
+}
+
 static void put_dictionary(struct result *result, const struct account_totals *totals)
 {
     for (struct lines_meta *meta = lines_registry.metas; meta != NULL; meta = meta->next)
         record_put_meta(
             record_begin(result, BLOCK_DICT, meta->key_bytes + meta->value_bytes),
             &(struct rec_meta){meta->key, meta->key_bytes, meta->value, meta->value_bytes});
+    put_sampling(result);
     put_calibration(result);
     for (struct lines_text *text = lines_registry.texts; text != NULL; text = text->next)
         record_put_string(record_begin(result, BLOCK_DICT, text->n_bytes),

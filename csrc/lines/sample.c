@@ -38,8 +38,7 @@ static uint64_t clock_ns(clockid_t clock)
 
 uint64_t sample_cpu_ns(pid_t tid)
 {
-    /* As pthread_getcpuclockid makes it; a pthread_t is not to be had for every thread. */
-    return clock_ns((clockid_t)(~(unsigned)tid << 3 | 6));
+    return clock_ns(wake_cpu_clock(tid));
 }
 
 static uint64_t system_ns(void)
@@ -57,30 +56,37 @@ uint64_t sample_ticks(uint64_t ns)
 
 /* ---- the handler ---------------------------------------------------------------------------- */
 
-void sample_find_clock(const struct lines_thread *account, struct sample_place *clock)
+void sample_find_clock(const struct lines_thread *account, struct sample_clock *clock)
 {
     const struct lines_frame *frame = account->top;
-    *clock = (struct sample_place){0};
+    *clock = (struct sample_clock){0};
     /* Before its first line, the line of the frame below is running. */
     for (; frame != &account->bottom && frame != NULL; frame = frame->below) {
         const struct line_cell *line = frame->line;
-        if (line >= frame->cells && line < frame->cells + frame->n_lines) {
-            clock->code = frame->table->code;
-            clock->line = (uint32_t)(line - frame->cells);
-            return;
+        const struct call_edge *edge = frame->edge;
+        if (line < frame->cells || line >= frame->cells + frame->n_lines)
+            continue;
+        clock->line.code = frame->table->code;
+        clock->line.line = (uint32_t)(line - frame->cells);
+        if (edge->caller_table != NULL) {
+            clock->caller.code = edge->caller_table->code;
+            clock->caller.line = (uint32_t)(edge->caller - edge->caller_table->cells);
         }
+        return;
     }
 }
 
-static bool is_tracing(uintptr_t state)
+bool sample_is_tracing(struct peek *peek, uintptr_t state)
 {
-    return state != 0 && (int32_t)read_u32(state + sample_host.state_tracing) > 0;
+    int32_t depth = 0;
+    return state != 0 &&
+           peek_bytes(peek, state + sample_host.state_tracing, &depth, sizeof depth) && depth > 0;
 }
 
 static void take_sample(struct sample_thread *self, const void *context, uint64_t weight_ns)
 {
     uintptr_t state = (uintptr_t)sample_host.frames->binding.attached_state();
-    struct sample_place clock;
+    struct sample_clock clock;
     if (state != 0)
         __atomic_store_n(&self->state, state, __ATOMIC_RELAXED);
     if (!walk_chain(&self->walk, frames_top(sample_host.frames))) {
@@ -92,7 +98,8 @@ static void take_sample(struct sample_thread *self, const void *context, uint64_
         return;
     }
     /* The callbacks run with the GIL; without it, the thread cannot be in one. */
-    if (is_tracing(state) || (state != 0 && verdict_is_overhead(&self->unwind, context))) {
+    if (sample_is_tracing(&self->walk.peek, state) ||
+        (state != 0 && verdict_is_overhead(&self->unwind, context))) {
         tally_discard(&self->tally, self->walk.places, self->walk.n);
         return;
     }
@@ -191,6 +198,14 @@ static struct sample_thread *thread_take(void)
     return thread;
 }
 
+/* Whether the calling thread blocks our signal. */
+static bool is_blocked_here(void)
+{
+    sigset_t blocked;
+    return pthread_sigmask(SIG_BLOCK, NULL, &blocked) == 0 &&
+           sigismember(&blocked, wake_signal()) == 1;
+}
+
 static void thread_begin(struct sample_thread *thread)
 {
     thread->tid = (pid_t)syscall(SYS_gettid);
@@ -201,12 +216,14 @@ static void thread_begin(struct sample_thread *thread)
     thread->start_cpu_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID);
     thread->period_ns = 0;
     meter_hand_over(&thread->meter, 0, thread->start_cpu_ns);
-    thread->look.next_ns = 0;
-    thread->look.seen_ns = thread->look.charged_ns = mono_now_ns();
-    thread->look.cpu_ns = thread->look.handled_ns = thread->start_cpu_ns;
-    thread->look.off_ns = 0;
+    thread->look.start_ns = mono_now_ns();
+    thread->look.start_cpu_ns = thread->look.cpu_ns = thread->start_cpu_ns;
+    thread->look.next_ns = thread->look.changed_ns = thread->look.start_ns;
+    thread->look.mean_ns = thread->look.weighed_ns = 0;
     thread->look.is_parked = false;
-    thread->is_masked = !wake_is_unblocked();
+    thread->look.mask_cpu_ns = thread->start_cpu_ns;
+    thread->look.mask_handled = thread->n_handled;
+    thread->is_masked = is_blocked_here();
 }
 
 void sample_thread_enter_slow(void)

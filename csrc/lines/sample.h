@@ -106,7 +106,7 @@ struct sample_table {
     struct sample_line lines[]; /* code->n_lines */
 };
 
-/* Calls of hot code: a line of the nearest profiled caller, and the callee. */
+/* Calls: a line of the nearest profiled caller, and the callee. */
 struct sample_edge {
     uint32_t caller; /* code ids; 0 = called from no profiled code */
     uint32_t line;   /* of the caller; 0 then */
@@ -115,6 +115,7 @@ struct sample_edge {
     uint32_t mark;
     uint64_t inclusive;
     uint64_t exclusive; /* of the callee */
+    uint64_t covered;   /* a cold callee: as in sample_line */
 };
 
 struct sample_tally {
@@ -134,9 +135,11 @@ struct sample_tally {
 
 extern struct sample_tally *sample_tallies; /* list head; read with acquire order */
 
+#define SAMPLE_DESCRIBE_ROOM 512u /* enough for sample_describe */
+
 /*
  * Writes how samples were taken, as JSON without a NUL at its end, and returns its length; 0 when
- * sampling was never started. `room` of 512 is always enough.
+ * sampling was never started.
  */
 size_t sample_describe(char *text, size_t room);
 

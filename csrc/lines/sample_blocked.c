@@ -3,9 +3,10 @@
  * the others.
  *
  * A thread whose CPU clock stands still did not run in between, so that what was read of it
- * meanwhile is consistent. Its time off the CPU is known exactly (wall clock minus CPU clock); the
- * looks only say to which line it belongs. Between two looks of which both find it off the CPU at
- * different places, half of it is taken to belong to each.
+ * meanwhile is consistent. The times between looks are random, with a distribution that has no
+ * memory: then a look stands for the mean of the time that it was drawn from, however that mean was
+ * chosen, and no pattern of the thread's own makes a difference. How long the thread was off the
+ * CPU altogether is known exactly (wall clock minus CPU clock), and corrects all of its weights.
  */
 #include "lines/sample_thread.h"
 
@@ -23,12 +24,12 @@
 
 #define STACK_BYTES ((size_t)128 << 10)
 #define LOOK_SHORTEST_NS 1000000u
-#define LOOK_LONGEST_NS 4000000u
-#define PARKED_LONGEST_NS 20000000u /* between looks at a thread that has not run for long */
-#define CHARGE_AT_LEAST_NS 10000000u
+#define LOOK_LONGEST_NS 4000000u    /* between looks at a thread that runs */
+#define PARKED_LONGEST_NS 20000000u /* at one that has not run for long */
+#define CORRECTED_AFTER_NS 20000000u
 #define SAMPLES_PER_EVENT 64u /* then the next perf event has another period */
 #define FIRST_EVENT_NS 500000u
-#define MASKED_AFTER_NS 50000000u
+#define MASK_CHECK_NS 50000000u /* of CPU time */
 #define HOUSEKEEPING_NS 20000000u
 
 static pthread_t helper;
@@ -55,64 +56,46 @@ static uintptr_t top_of(struct sample_thread *thread)
     return frame;
 }
 
-static void charge(struct sample_look *look, uint64_t ns)
+/* Its time off the CPU so far, over what the looks make of it. */
+static double correction(const struct sample_look *look, uint64_t now)
 {
-    if (ns != 0 && look->walk.n != 0)
-        tally_add(tally, look->walk.places, look->walk.n, &look->clock, sample_ticks(ns));
+    uint64_t wall = now - look->start_ns, cpu = look->cpu_ns - look->start_cpu_ns;
+    uint64_t off = wall > cpu ? wall - cpu : 0;
+    return look->weighed_ns < CORRECTED_AFTER_NS ? 1.0 : (double)off / (double)look->weighed_ns;
 }
 
-/* Reads where the thread is. False: it ran meanwhile, or is at nothing that can be read. */
+/* The last look found it off the CPU: it stands for the mean of the time that was drawn. */
+static void charge(struct sample_look *look, uint64_t now)
+{
+    look->weighed_ns += look->mean_ns;
+    if (look->walk.n != 0)
+        tally_add(tally, look->walk.places, look->walk.n, &look->clock,
+                  (uint64_t)((double)sample_ticks(look->mean_ns) * correction(look, now)));
+}
+
+/* Reads where the thread is. False: it ran meanwhile. */
 static bool find_place(struct sample_thread *thread, uint64_t cpu_ns)
 {
     struct sample_look *look = &thread->look;
-    bool is_whole = walk_chain(&look->walk, top_of(thread));
+    if (!walk_chain(&look->walk, top_of(thread)))
+        look->walk.n = 0;
     sample_find_clock(thread->account, &look->clock);
-    return sample_cpu_ns(thread->tid) == cpu_ns && is_whole;
+    return sample_cpu_ns(thread->tid) == cpu_ns;
 }
 
-/* It ran since the last look; `now` and `cpu_ns` were read together. */
-static void look_at_changed(struct sample_thread *thread, uint64_t now, uint64_t cpu_ns)
+/*
+ * How long to wait on average: a thread that comes and goes is looked at often, one that only runs
+ * or has not run for long, seldom.
+ */
+static uint64_t next_mean(const struct sample_look *look, uint64_t now)
 {
-    struct sample_look *look = &thread->look;
-    uint64_t wall = now - look->charged_ns, cpu = cpu_ns - look->cpu_ns;
-    uint64_t off = wall > cpu ? wall - cpu : 0;
-    bool is_off;
+    uint64_t mean = look->mean_ns + look->mean_ns / 4, longest = LOOK_LONGEST_NS;
     if (look->is_parked) {
-        /* Up to the last look it stood there; of what came after, the other end decides. */
-        uint64_t certain = look->seen_ns - look->charged_ns;
-        uint64_t rest = off > certain ? off - certain : 0;
-        charge(look, off - rest + rest / 2);
-        off = rest - rest / 2;
+        mean = (now - look->changed_ns) / 8;
+        longest = PARKED_LONGEST_NS;
     }
-    look->off_ns += off;
-    is_off = find_place(thread, cpu_ns);
-    if (is_off) {
-        charge(look, look->off_ns);
-        look->off_ns = 0;
-    }
-    look->is_parked = is_off;
-    look->cpu_ns = cpu_ns;
-    look->charged_ns = now;
-    look->interval_ns = is_off ? LOOK_SHORTEST_NS : look->interval_ns + look->interval_ns / 4;
-    if (look->interval_ns > LOOK_LONGEST_NS)
-        look->interval_ns = LOOK_LONGEST_NS;
-    if (look->interval_ns < LOOK_SHORTEST_NS)
-        look->interval_ns = LOOK_SHORTEST_NS;
-    look->next_ns = now + meter_random_ns(&noise, look->interval_ns);
-}
-
-/* It has not run: nothing is read again, and the longer that goes on, the rarer are the looks. */
-static void look_at_parked(struct sample_look *look, uint64_t now)
-{
-    uint64_t parked = now - look->charged_ns;
-    uint64_t wait = (now - look->seen_ns) + (now - look->seen_ns) / 4;
-    if (parked >= CHARGE_AT_LEAST_NS) {
-        charge(look, parked);
-        look->charged_ns = now;
-    }
-    wait = wait < LOOK_SHORTEST_NS ? LOOK_SHORTEST_NS : wait;
-    wait = wait > PARKED_LONGEST_NS ? PARKED_LONGEST_NS : wait;
-    look->next_ns = now + meter_random_ns(&noise, wait);
+    mean = mean < LOOK_SHORTEST_NS ? LOOK_SHORTEST_NS : mean;
+    return mean > longest ? longest : mean;
 }
 
 /* Gives a running thread a new perf event now and then: another period, for the pace and at random.
@@ -138,19 +121,64 @@ static void set_pace(struct sample_thread *thread, uint64_t cpu_ns)
         wake_disarm(&thread->wake);
 }
 
+/*
+ * A thread that blocks our signal cannot be asked where it is: it is looked at while it runs. What
+ * is read may be torn (then nothing is charged) or a moment old, and instrumentation is only told
+ * apart inside the callbacks.
+ */
+static void charge_running(struct sample_thread *thread, uint64_t cpu_ns)
+{
+    struct sample_look *look = &thread->look;
+    uint64_t ns = cpu_ns - look->cpu_ns;
+    if (!walk_chain(&look->walk, top_of(thread))) {
+        tally->torn++;
+        return;
+    }
+    if (sample_is_tracing(&look->walk.peek, __atomic_load_n(&thread->state, __ATOMIC_RELAXED)))
+        tally_discard(tally, look->walk.places, look->walk.n);
+    else if (look->walk.n != 0)
+        tally_add(tally, look->walk.places, look->walk.n, &(struct sample_clock){0},
+                  sample_ticks(ns));
+}
+
+/* Finds out now and then whether a thread blocks our signal: one that runs and is not heard of. */
+static void watch_mask(struct sample_thread *thread, uint64_t cpu_ns)
+{
+    struct sample_look *look = &thread->look;
+    uint32_t n_handled = __atomic_load_n(&thread->n_handled, __ATOMIC_RELAXED);
+    bool is_silent = n_handled == look->mask_handled;
+    if (cpu_ns - look->mask_cpu_ns < MASK_CHECK_NS)
+        return;
+    look->mask_cpu_ns = cpu_ns;
+    look->mask_handled = n_handled;
+    if (!is_silent || wake_is_blocked(thread->tid) == thread->is_masked)
+        return;
+    thread->is_masked = !thread->is_masked;
+    wake_disarm(&thread->wake);
+    __atomic_store_n(&thread->period_ns, 0, __ATOMIC_RELAXED);
+    if (!thread->is_masked && wake_has_ticks())
+        wake_arm_ticks(&thread->wake, thread->tid);
+}
+
 static void look_at_thread(struct sample_thread *thread, uint64_t now)
 {
     struct sample_look *look = &thread->look;
     uint64_t cpu_ns = sample_cpu_ns(thread->tid);
     if (cpu_ns == 0)
         return; /* it has ended and will say so */
-    if (look->is_parked && cpu_ns == look->cpu_ns) {
-        look_at_parked(look, now);
-    } else {
-        look_at_changed(thread, now, cpu_ns);
+    if (!look->is_parked || cpu_ns != look->cpu_ns) {
+        watch_mask(thread, cpu_ns);
+        if (thread->is_masked)
+            charge_running(thread, cpu_ns);
+        look->cpu_ns = cpu_ns;
+        look->changed_ns = now;
+        look->is_parked = find_place(thread, cpu_ns);
         set_pace(thread, cpu_ns);
     }
-    look->seen_ns = now;
+    if (look->is_parked)
+        charge(look, now);
+    look->mean_ns = next_mean(look, now);
+    look->next_ns = now + meter_wait_ns(&noise, look->mean_ns);
 }
 
 /* ---- the rounds ----------------------------------------------------------------------------- */
@@ -205,8 +233,8 @@ static void wait_until(uint64_t then)
     uint64_t now = mono_now_ns();
     uint64_t ns = then > now ? then - now : 0;
     struct timespec timeout;
-    if (ns < LOOK_SHORTEST_NS / 4)
-        ns = LOOK_SHORTEST_NS / 4;
+    if (ns < LOOK_SHORTEST_NS / 20)
+        ns = LOOK_SHORTEST_NS / 20;
     if (ns > HOUSEKEEPING_NS)
         ns = HOUSEKEEPING_NS;
     timeout = (struct timespec){.tv_nsec = (long)ns};

@@ -20,6 +20,8 @@ static uint64_t take_rest(struct sample_meter *meter, uint64_t cpu_ns)
 {
     uint64_t weight = cpu_ns > meter->cpu_ns ? cpu_ns - meter->cpu_ns : 0;
     meter->cpu_ns = cpu_ns;
+    weight += meter->left_ns;
+    meter->left_ns = 0;
     if (meter->kernel_ns > KERNEL_MOST_NS) {
         weight += meter->kernel_ns;
         meter->kernel_ns = 0;
@@ -64,7 +66,7 @@ uint64_t meter_take(struct sample_meter *meter, const struct meter_reading *now)
 void meter_hand_over(struct sample_meter *meter, uint64_t old_cpu_ns, uint64_t new_cpu_ns)
 {
     uint64_t rest = old_cpu_ns > meter->cpu_ns ? old_cpu_ns - meter->cpu_ns : 0;
-    meter->kernel_ns += rest;
+    meter->left_ns += rest;
     meter->cpu_ns = new_cpu_ns;
     meter->tick_cpu_ns = new_cpu_ns;
     meter->tick_system_ns = 0;
@@ -83,10 +85,30 @@ uint64_t meter_period_ns(uint64_t n_samples, uint64_t cost_ns)
     return period < least ? least : period;
 }
 
-uint64_t meter_random_ns(uint64_t *state, uint64_t mean_ns)
+static uint64_t next_random(uint64_t *state)
 {
     *state ^= *state << 13;
     *state ^= *state >> 7;
     *state ^= *state << 17;
-    return mean_ns / 2 + *state % (mean_ns + 1);
+    return *state;
+}
+
+uint64_t meter_random_ns(uint64_t *state, uint64_t mean_ns)
+{
+    return mean_ns / 2 + next_random(state) % (mean_ns + 1);
+}
+
+uint64_t meter_wait_ns(uint64_t *state, uint64_t mean_ns)
+{
+    /*
+     * -log of a number in (0, 1], without libm: the bits before its first 1 say how often it was
+     * halved, and for what is left, 1 + m, log is 2 atanh(m / (2 + m)).
+     */
+    uint64_t random = next_random(state) | 1;
+    int halvings = __builtin_clzll(random);
+    double m = (double)(random << halvings << 1) * 0x1p-64;
+    double z = m / (2 + m), z2 = z * z;
+    double log_of_rest = 2 * z * (1 + z2 * (1.0 / 3 + z2 * (1.0 / 5 + z2 / 7)));
+    double log = (halvings + 1) * 0.6931471805599453 - log_of_rest;
+    return (uint64_t)((double)mean_ns * (log < 0 ? 0 : log));
 }

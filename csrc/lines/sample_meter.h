@@ -14,6 +14,7 @@
 struct sample_meter {
     uint64_t cpu_ns;      /* CPU time of the thread that has been given to samples or put aside */
     uint64_t kernel_ns;   /* put aside */
+    uint64_t left_ns;     /* of a thread that ended: goes to the next sample */
     uint64_t tick_cpu_ns; /* at the last tick */
     uint64_t tick_system_ns; /* at the last tick: time in the kernel, as the system counts it */
 };
@@ -42,5 +43,8 @@ uint64_t meter_period_ns(uint64_t n_samples, uint64_t cost_ns);
 
 /* A period at random around the mean, so that nothing periodic in the program can hide from it. */
 uint64_t meter_random_ns(uint64_t *state, uint64_t mean_ns);
+
+/* A time at random that has this mean and no memory (exponential). */
+uint64_t meter_wait_ns(uint64_t *state, uint64_t mean_ns);
 
 #endif

@@ -93,7 +93,7 @@ static int reserve_edge(struct sample_tally *tally)
     return 0;
 }
 
-/* Returns the edge from a caller (code NULL: none) to a hot place; NULL when memory is out. */
+/* Returns the edge from a caller (code NULL: none) to a place; NULL when memory is out. */
 static struct sample_edge *edge_of(struct sample_tally *tally, const struct sample_place *caller,
                                    const struct sample_place *callee)
 {
@@ -172,8 +172,24 @@ static bool any_is_hot(const struct sample_place *places, uint32_t n)
     return false;
 }
 
+/* The clock of cold code counts this too, for its line and for the call that it is in. */
+static void add_covered(struct sample_tally *tally, const struct sample_clock *clock,
+                        uint64_t weight)
+{
+    struct sample_line *line;
+    struct sample_edge *edge;
+    if (clock->line.code == NULL)
+        return;
+    line = line_of(tally, &clock->line);
+    edge = edge_of(tally, &clock->caller, &clock->line);
+    if (line != NULL)
+        line->covered += weight;
+    if (edge != NULL)
+        edge->covered += weight;
+}
+
 void tally_add(struct sample_tally *tally, const struct sample_place *places, uint32_t n,
-               const struct sample_place *clock, uint64_t weight)
+               const struct sample_clock *clock, uint64_t weight)
 {
     static const struct sample_place nobody;
     if (!any_is_hot(places, n)) {
@@ -184,11 +200,7 @@ void tally_add(struct sample_tally *tally, const struct sample_place *places, ui
     tally->mark++;
     if (places[0].is_hot) {
         add_exclusive(tally, &places[0], weight);
-        if (clock->code != NULL) {
-            struct sample_line *line = line_of(tally, clock);
-            if (line != NULL)
-                line->covered += weight;
-        }
+        add_covered(tally, clock, weight);
     }
     for (uint32_t i = 0; i < n; i++) {
         if (!places[i].is_hot)

@@ -18,11 +18,20 @@ struct sample_place {
 };
 
 /*
- * Adds a sample whose profiled frames are places[0 .. n), innermost first. `clock` is the line on
- * which a clock of cold code is running. Cold places only say who called whom.
+ * A frame of cold code whose clock is running: the line, and from where it was called, as far as
+ * that is profiled.
+ */
+struct sample_clock {
+    struct sample_place line;
+    struct sample_place caller;
+};
+
+/*
+ * Adds a sample whose profiled frames are places[0 .. n), innermost first. `clock` is where a
+ * clock of cold code is running. Cold places only say who called whom.
  */
 void tally_add(struct sample_tally *tally, const struct sample_place *places, uint32_t n,
-               const struct sample_place *clock, uint64_t weight);
+               const struct sample_clock *clock, uint64_t weight);
 
 /* The same for a sample of instrumentation: it is counted, and that is all. */
 void tally_discard(struct sample_tally *tally, const struct sample_place *places, uint32_t n);

@@ -13,16 +13,17 @@
 
 /* What the helper thread knows of one thread; it alone touches it. */
 struct sample_look {
-    uint64_t next_ns;          /* when to look again */
-    uint64_t seen_ns;          /* the last look */
-    uint64_t charged_ns;       /* up to where its time off the CPU was charged */
-    uint64_t cpu_ns;           /* CPU time at the last look that found a change */
-    uint64_t interval_ns;      /* mean, while it changes */
-    uint64_t off_ns;           /* time off the CPU that has not been charged */
-    uint64_t handled_ns;       /* CPU time when its handler was last seen to run */
-    uint32_t n_handled;        /* signals by then */
+    uint64_t next_ns; /* when to look again */
+    uint64_t mean_ns; /* of the random time between the last look and that one */
+    uint64_t start_ns, start_cpu_ns;
+    uint64_t cpu_ns;           /* CPU time at the last look */
+    uint64_t changed_ns;       /* the last look that found another */
+    uint64_t weighed_ns;       /* of all looks that found it off the CPU, before the correction */
+    uint32_t n_handled;        /* signals when its perf event was armed */
+    uint32_t mask_handled;     /* signals when it was last thought about whether it blocks them */
+    uint64_t mask_cpu_ns;      /* CPU time then */
     bool is_parked;            /* it was off the CPU at the last look, at `walk` */
-    struct sample_place clock; /* where a clock of cold code is running, while it is parked */
+    struct sample_clock clock; /* where a clock of cold code is running, while it is parked */
     struct sample_walk walk;
 };
 
@@ -63,7 +64,10 @@ uint64_t sample_cpu_ns(pid_t tid);
 uint64_t sample_ticks(uint64_t ns);
 
 /* Where the clock of cold code runs in a thread that stands still, or is the calling one. */
-void sample_find_clock(const struct lines_thread *account, struct sample_place *clock);
+void sample_find_clock(const struct lines_thread *account, struct sample_clock *clock);
+
+/* Whether a callback is running, by the thread state. */
+NODISCARD bool sample_is_tracing(struct peek *peek, uintptr_t state);
 
 /* Takes and gives back the right to look at a thread, or to end it. */
 void sample_lock(struct sample_thread *thread);

@@ -4,6 +4,7 @@
 #include "interp/objects.h"
 
 #define MOST_PROCEDURES 48u
+#define SPLIT_BYTES 4096u
 #define MOST_STEPS                                                                \
     64 /* from where a sample stands to the loop: beyond, it is the program's own \
         */
@@ -12,69 +13,61 @@ struct procedure {
     uintptr_t start, end;
 };
 
-static struct procedure eval_loop;
-static struct unwind_row eval_body; /* of an address well inside of it */
+/* Filled in by one thread at a time (it holds the GIL), read by all. */
+struct procedures {
+    uint32_t n;
+    struct procedure all[MOST_PROCEDURES];
+};
+
+static struct procedures loop; /* the evaluation loop, and what was split off from it */
+static struct procedures learned;
 static struct procedure ordinary;
 static struct procedure ours; /* the mapping of this very code */
-
-/* Filled in by one thread at a time (it holds the GIL), read by all. */
-static struct procedure learned[MOST_PROCEDURES];
-static uint32_t n_learned;
 
 static bool is_in(const struct procedure *procedure, uintptr_t at)
 {
     return at >= procedure->start && at < procedure->end;
 }
 
-static bool is_learned(uintptr_t at)
+static bool is_in_any(const struct procedures *procedures, uintptr_t at)
 {
-    uint32_t n = __atomic_load_n(&n_learned, __ATOMIC_ACQUIRE);
+    uint32_t n = __atomic_load_n(&procedures->n, __ATOMIC_ACQUIRE);
     for (uint32_t i = 0; i < n; i++)
-        if (is_in(&learned[i], at))
+        if (is_in(&procedures->all[i], at))
             return true;
     return false;
 }
 
-static void learn(uintptr_t start, uintptr_t end)
+static void add(struct procedures *to, const struct procedure *procedure)
 {
-    if (n_learned == MOST_PROCEDURES || is_learned(start))
+    if (to->n == MOST_PROCEDURES || is_in_any(to, procedure->start))
         return;
-    learned[n_learned] = (struct procedure){start, end};
-    __atomic_store_n(&n_learned, n_learned + 1, __ATOMIC_RELEASE);
+    to->all[to->n] = *procedure;
+    __atomic_store_n(&to->n, to->n + 1, __ATOMIC_RELEASE);
 }
 
-int verdict_prepare(struct unwind *unwind, uintptr_t loop, uintptr_t ordinary_call)
+int verdict_prepare(struct unwind *unwind, uintptr_t eval_loop, uintptr_t ordinary_call)
 {
     const struct object_code *object = objects_find(objects_list(), (uintptr_t)verdict_prepare);
-    struct unwind_frame middle = {.is_interrupted = true};
+    struct procedure entry;
     if (object == NULL ||
         !unwind_procedure(unwind, ordinary_call, &ordinary.start, &ordinary.end) ||
-        !unwind_procedure(unwind, loop, &eval_loop.start, &eval_loop.end))
+        !unwind_procedure(unwind, eval_loop, &entry.start, &entry.end))
         return -1;
     ours = (struct procedure){object->start, object->end};
-    middle.pc = eval_loop.start + (eval_loop.end - eval_loop.start) / 2;
-    eval_body = *unwind_row_of(unwind, &middle);
-    return eval_body.is_known ? 0 : -1;
+    add(&loop, &entry);
+    return 0;
 }
 
 /*
  * Whether a procedure is a part of the loop that the compiler put elsewhere, as it does with what
- * it takes for unlikely: it begins with the very frame that the loop has.
+ * was never run when it took its measurements: all of the instrumentation. No other function that
+ * a callback comes through has so much of that.
  */
-static bool is_split_from_loop(struct unwind *unwind, uintptr_t start)
+static bool is_split_from_loop(struct unwind *unwind, const struct procedure *procedure)
 {
-    struct unwind_frame first = {.pc = start, .is_interrupted = true};
-    const struct unwind_row *row;
-    if (!unwind_is_fragment(unwind, start))
-        return false;
-    row = unwind_row_of(unwind, &first);
-    if (row->cfa_register != eval_body.cfa_register || row->cfa_offset != eval_body.cfa_offset ||
-        row->saved != eval_body.saved)
-        return false;
-    for (unsigned i = 0; i < UNWIND_REGISTERS; i++)
-        if ((row->saved >> i & 1) && row->offsets[i] != eval_body.offsets[i])
-            return false;
-    return true;
+    return procedure->end - procedure->start >= SPLIT_BYTES &&
+           unwind_is_fragment(unwind, procedure->start);
 }
 
 /* Where the instruction is that a frame is executing; what is behind a call may be another's. */
@@ -99,10 +92,12 @@ int verdict_learn(struct unwind *unwind, const void *context)
         } else if (was_in_ours) {
             if (!unwind_procedure(unwind, at, &here->start, &here->end))
                 return -1;
-            if (is_in(&eval_loop, at) || is_split_from_loop(unwind, here->start)) {
+            if (is_split_from_loop(unwind, here))
+                add(&loop, here);
+            if (is_in_any(&loop, at)) {
                 for (uint32_t k = 0; k < n; k++)
                     if (found[k].start != ordinary.start)
-                        learn(found[k].start, found[k].end);
+                        add(&learned, &found[k]);
                 return 0;
             }
             n++;
@@ -119,9 +114,9 @@ bool verdict_is_overhead(struct unwind *unwind, const void *context)
     unwind_start(&frame, context);
     for (int i = 0; i < MOST_STEPS; i++) {
         uintptr_t at = place_of(&frame);
-        if (is_in(&eval_loop, at))
+        if (is_in_any(&loop, at))
             return false;
-        if (is_in(&ours, at) || is_learned(at))
+        if (is_in(&ours, at) || is_in_any(&learned, at))
             return true;
         if (!unwind_step(unwind, &frame))
             return false;

@@ -51,15 +51,18 @@ void wake_stop(void);
  */
 NODISCARD bool wake_signal_moved(bool *lost);
 
-/* Whether the calling thread can be interrupted at all. */
-NODISCARD bool wake_is_unblocked(void);
+/* Whether a thread blocks our signal, so that it cannot be interrupted. */
+NODISCARD bool wake_is_blocked(pid_t tid);
+
+/* The CPU clock of any thread of this process; a pthread_t is not to be had for each of them. */
+clockid_t wake_cpu_clock(pid_t tid);
 
 /* The signal's number; 0 = none. */
 int wake_signal(void);
 bool wake_has_perf(void);
 bool wake_has_ticks(void);
 
-/* Starts the calling thread's timer. */
+/* Starts a thread's timer. */
 void wake_arm_ticks(struct wake *wake, pid_t tid);
 
 /* Starts, or replaces, a thread's perf event with one of this period of CPU time. -1: failed. */

@@ -1,30 +1,12 @@
 /* statements.c - see statements.h. */
 #include "lines/statements.h"
 
-#include "lines/flow_graph.h"
+#include "lines/analysis.h"
 
 #include <stdlib.h>
 
-#define UNREACHED (INT32_MIN / 2) /* adding an effect to it must not overflow */
 /* Bounds the work on generated code of absurd size; what is left counts like a LINE event. */
 #define STEPS_PER_INSTR 400
-
-struct analysis {
-    const struct instr_list *code;
-    struct hit_rules *rules; /* what is found */
-    struct flow_graph graph;
-    int32_t *depth;    /* before each instruction; UNREACHED where no path leads */
-    uint64_t *keys;    /* line << 32 | instruction index, sorted */
-    uint32_t *by_line; /* the instruction indices in that order */
-    uint32_t *queue;
-    uint32_t *seen; /* stamp of the search that visited it last */
-    uint32_t stamp;
-    uint32_t *fetcher;     /* by what takes an item: 1 + what fetches it; 0 = takes none */
-    uint8_t *is_header;    /* the way back of a loop leads here */
-    uint8_t *is_with_work; /* enters or leaves a `with` block */
-    uint8_t *skips;
-    int64_t steps_left;
-};
 
 /* Puts the successors of `at` into next[0..1] and their depths into depths; returns how many. */
 static int successors(const struct analysis *a, uint32_t at, uint32_t next[2], int32_t depths[2])
@@ -52,7 +34,7 @@ static void analysis_free(struct analysis *a)
     free(a->seen);
     free(a->fetcher);
     free(a->is_header);
-    free(a->is_with_work);
+    free(a->never_begins);
     free(a->skips);
 }
 
@@ -65,10 +47,10 @@ static int analysis_alloc(struct analysis *a, uint32_t n)
     a->seen = calloc(n + 1, sizeof *a->seen);
     a->fetcher = calloc(n + 1, sizeof *a->fetcher);
     a->is_header = calloc(n + 1, 1);
-    a->is_with_work = calloc(n + 1, 1);
+    a->never_begins = calloc(n + 1, 1);
     a->skips = calloc(n + 1, 1);
     return a->depth && a->keys && a->by_line && a->queue && a->seen && a->fetcher && a->is_header &&
-                   a->is_with_work && a->skips
+                   a->never_begins && a->skips
                ? 0
                : -1;
 }
@@ -110,11 +92,6 @@ static void find_depths(struct analysis *a)
         for (int k = successors(a, at, next, depths) - 1; k >= 0; k--)
             reach(a, next[k], depths[k], &n_queued);
     }
-}
-
-static int32_t line_of(const struct analysis *a, uint32_t at)
-{
-    return a->code->instrs[at].line;
 }
 
 /* Whether an event can be delivered at this instruction. */
@@ -312,17 +289,17 @@ static bool is_led_to_by_its_line(struct analysis *a, uint32_t start, bool by_va
 }
 
 /*
- * Marks what is done for `with` blocks on a line when it comes back to it: entering them once the
- * managers are there, and all that happens while an exit is on the stack. Where the items stand on
- * lines of their own, the line of the `with` has nothing else.
+ * Marks what begins nothing even if nothing else is on the line: what is done for a `with` block
+ * once its managers are there, while its exit is on the stack (the items may stand on lines of
+ * their own), and what ends an `await` into which an exception was thrown.
  */
-static void find_with_work(struct analysis *a, const uint32_t *line, uint32_t n)
+static void find_continuations(struct analysis *a, const uint32_t *line, uint32_t n)
 {
     const struct instr_list *code = a->code;
     for (uint32_t i = 0; i < n; i++) {
         uint32_t start = UINT32_MAX, n_queued = 0;
         int32_t depth = 0; /* with the exit */
-        a->is_with_work[line[i]] |= code->instrs[line[i]].enters_with && is_location(a, line[i]);
+        a->never_begins[line[i]] |= code->instrs[line[i]].goes_on && is_location(a, line[i]);
         for (uint32_t g = 0; g < code->n_guards && code->instrs[line[i]].leaves_with; g++)
             if (code->guards[g].target + 1 == line[i] && code->guards[g].start < start) {
                 start = code->guards[g].start;
@@ -334,8 +311,26 @@ static void find_with_work(struct analysis *a, const uint32_t *line, uint32_t n)
         visit(a, start, &n_queued);
         spread(a, depth - 1, n_queued);
         for (uint32_t k = 0; k < n; k++)
-            a->is_with_work[line[k]] |= a->seen[line[k]] == a->stamp && is_location(a, line[k]);
+            a->never_begins[line[k]] |= a->seen[line[k]] == a->stamp && is_location(a, line[k]);
     }
+}
+
+/*
+ * Marks the return of a lambda whose body begins on a later line: its line, which is that of the
+ * function, has nothing else.
+ */
+static void find_bare_return(struct analysis *a, const uint32_t *line, uint32_t n)
+{
+    const struct instr *instrs = a->code->instrs;
+    bool is_first_line = false;
+    for (uint32_t i = 0; i < n; i++) {
+        const struct instr *instr = &instrs[line[i]];
+        if (!instr->uncounted && (instr->flow != FLOW_END || instr->effect_next >= 0))
+            return;
+        is_first_line |= instr->resumes;
+    }
+    for (uint32_t i = 0; i < n && is_first_line; i++)
+        a->never_begins[line[i]] = is_location(a, line[i]);
 }
 
 /* Does for a line what its values in progress do not tell. */
@@ -356,9 +351,10 @@ static void analyse_line(struct analysis *a, const uint32_t *line, uint32_t n)
 {
     uint32_t n_locations = 0, n_skipped = 0;
     int32_t deepest_done = UNREACHED;
-    find_with_work(a, line, n);
+    find_continuations(a, line, n);
+    find_bare_return(a, line, n);
     for (uint32_t i = 0; i < n; i++)
-        n_locations += is_location(a, line[i]) && !a->is_with_work[line[i]];
+        n_locations += is_location(a, line[i]) && !a->never_begins[line[i]];
     for (;;) { /* each depth that the line begins something at, from the outside in */
         int32_t base = INT32_MAX;
         for (uint32_t i = 0; i < n; i++)
@@ -372,11 +368,11 @@ static void analyse_line(struct analysis *a, const uint32_t *line, uint32_t n)
     if (n_locations >= 2)
         skip_completions(a, line, n);
     for (uint32_t i = 0; i < n; i++)
-        n_skipped += a->skips[line[i]] && !a->is_with_work[line[i]];
+        n_skipped += a->skips[line[i]] && !a->never_begins[line[i]];
     for (uint32_t i = 0; i < n; i++) {
         if (n_skipped == n_locations) /* no beginning was found: believe the events */
             a->skips[line[i]] = 0;
-        a->skips[line[i]] |= a->is_with_work[line[i]];
+        a->skips[line[i]] |= a->never_begins[line[i]];
     }
 }
 
@@ -404,55 +400,6 @@ static void analyse_lines(struct analysis *a)
     }
 }
 
-/* The instruction that begins the value that is on top of the stack before `at`. */
-static uint32_t beginning_of_value(const struct analysis *a, uint32_t at)
-{
-    uint32_t first = at;
-    while (first > 0 && a->depth[first] > a->depth[at] - 1)
-        first--;
-    return first;
-}
-
-static int add_credit(struct analysis *a, uint32_t at, int32_t line)
-{
-    struct hit_rules *rules = a->rules;
-    struct hit_credit *credits =
-        realloc(rules->credits, (rules->n_credits + 1) * sizeof *rules->credits);
-    if (credits == NULL)
-        return -1;
-    rules->credits = credits;
-    credits[rules->n_credits++] =
-        (struct hit_credit){.unit = a->code->instrs[at].unit, .line = line};
-    return 0;
-}
-
-/*
- * A `for` whose targets stand on another line than the instruction that fetches them (which is on
- * the line of `for` or on that of what is iterated over, depending on the compiler): its entries
- * and iterations are hits of the line of the targets.
- */
-static int credit_loop_headers(struct analysis *a)
-{
-    const struct instr *instrs = a->code->instrs;
-    for (uint32_t i = 1; i < a->code->n_instrs; i++) {
-        uint32_t maker = i - 1, item = instrs[i].item, first;
-        if (!instrs[i].iterates || instrs[i].flow != FLOW_BRANCH || instrs[i].maker != maker ||
-            item >= a->code->n_instrs || instrs[item].line == instrs[i].line ||
-            instrs[item].line == 0 || a->depth[i] == UNREACHED)
-            continue;
-        first = beginning_of_value(a, maker);
-        a->skips[i] = 1;
-        a->skips[item] = 1;
-        if (line_of(a, maker) != line_of(a, first))
-            a->skips[maker] = 1;
-        if (add_credit(a, i, instrs[item].line) < 0)
-            return -1;
-        if (line_of(a, first) != instrs[item].line && add_credit(a, first, instrs[item].line) < 0)
-            return -1;
-    }
-    return 0;
-}
-
 void hit_rules_free(struct hit_rules *rules)
 {
     free(rules->skip);
@@ -473,7 +420,7 @@ int statements_find(const struct instr_list *code, struct hit_rules *rules)
     find_loops(&a);
     find_depths(&a);
     analyse_lines(&a);
-    if (credit_loop_headers(&a) < 0)
+    if (loop_headers_credit(&a) < 0)
         goto done;
     n_skipped = 0;
     for (uint32_t i = 0; i < code->n_instrs; i++) {

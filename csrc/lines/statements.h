@@ -47,7 +47,7 @@ struct instr {
     uint8_t flow;      /* enum instr_flow */
     bool takes;        /* works on a value that was on the stack before */
     bool makes;        /* its result stays on the stack, however much it takes (BUILD_LIST) */
-    bool enters_with;  /* BEFORE_WITH, on a manager that is on the stack */
+    bool goes_on;      /* BEFORE_WITH, CLEANUP_THROW: works on what was begun before */
     bool leaves_with;  /* calls the exit of a `with` block after an exception */
     bool iterates;     /* FOR_ITER, GET_ANEXT: fetches the next item of a loop */
     bool closes_loop;  /* the way back of a loop, not the waiting loop of an await */

@@ -1,6 +1,7 @@
 /* totals.c - account_sum: adds up what all threads counted; see account.h. */
 #include "lines/account.h"
 #include "lines/regime.h"
+#include "lines/sample_totals.h"
 
 /* How many edges a thread has, from the newest one's number. */
 static uint32_t count_edges(const struct lines_thread *thread, const struct call_edge **newest)
@@ -243,10 +244,10 @@ int account_sum(struct account_totals *totals, uint64_t raw)
 {
     const struct lines_thread *first = __atomic_load_n(&lines_threads, __ATOMIC_ACQUIRE);
     const struct call_edge *newest;
-    uint32_t n_edges = 0;
+    uint32_t n_edges = 0, n_sampled = sample_count_edges();
     for (const struct lines_thread *thread = first; thread != NULL; thread = thread->next)
         n_edges += count_edges(thread, &newest);
-    if (totals_alloc(totals, n_edges) < 0)
+    if (totals_alloc(totals, n_edges + n_sampled) < 0)
         return -1;
     for (const struct lines_thread *thread = first; thread != NULL; thread = thread->next) {
         uint32_t n = count_edges(thread, &newest);
@@ -260,5 +261,6 @@ int account_sum(struct account_totals *totals, uint64_t raw)
         account_totals_release(totals);
         return -1;
     }
+    sample_add(totals, n_sampled);
     return 0;
 }

@@ -62,18 +62,28 @@ int profile_open_log(struct log_reader *log, const char *path, size_t start,
     }
 }
 
+static int build_stacks(struct built_profile *profile, bool show_native)
+{
+    const bool has_native = (profile->log.header.options & OPTION_NATIVE) != 0;
+    if (stacks_build(&profile->stacks, &profile->log.dict, has_native) != 0)
+        return -1;
+    return has_native
+               ? hybrids_build(&profile->hybrids, &profile->stacks, &profile->log.dict, show_native)
+               : 0;
+}
+
 int profile_build(struct built_profile *profile, const char *path, struct read_error *error)
 {
-    return profile_build_at(profile, path, 0, error);
+    return profile_build_at(profile, path, 0, true, error);
 }
 
 int profile_build_at(struct built_profile *profile, const char *path, size_t start,
-                     struct read_error *error)
+                     bool show_native, struct read_error *error)
 {
     *profile = (struct built_profile){0};
     if (profile_open_log(&profile->log, path, start, error) != 0)
         return -1;
-    if (stacks_build(&profile->stacks, &profile->log.dict) != 0 || reduce_events(profile) != 0 ||
+    if (build_stacks(profile, show_native) != 0 || reduce_events(profile) != 0 ||
         line_results_build(&profile->results, &profile->stacks, &profile->log.dict) != 0)
         return read_fail_memory(error);
     profile->n_lost = profile->history.n_lost;
@@ -87,5 +97,6 @@ void profile_release(struct built_profile *profile)
     line_results_release(&profile->results);
     history_release(&profile->history);
     stacks_release(&profile->stacks);
+    hybrids_release(&profile->hybrids);
     log_reader_release(&profile->log);
 }

@@ -9,6 +9,7 @@
 #define PROFTRACE_PROFILE_BUILD_H
 
 #include "profile/history.h"
+#include "profile/hybrids.h"
 #include "profile/line_results.h"
 #include "profile/log_reader.h"
 #include "profile/stacks.h"
@@ -16,6 +17,7 @@
 struct built_profile {
     struct log_reader log;
     struct stacks stacks;
+    struct hybrids hybrids; /* keeps texts that the stacks show */
     struct history history;
     struct line_results results;
     bool events_damaged; /* a block passed its checksum and still made no sense */
@@ -28,11 +30,12 @@ NODISCARD int profile_open_log(struct log_reader *log, const char *path, size_t 
                                struct read_error *error);
 
 /*
- * The log that begins at `start` of a file; see log_reader_open_at. -1 with the reason in *error.
+ * The log that begins at `start` of a file; see log_reader_open_at. Without `show_native` the
+ * stacks of a capture with native ones show their Python frames only. -1 with the reason in *error.
  * Release it in both cases.
  */
 NODISCARD int profile_build_at(struct built_profile *profile, const char *path, size_t start,
-                               struct read_error *error);
+                               bool show_native, struct read_error *error);
 NODISCARD int profile_build(struct built_profile *profile, const char *path,
                             struct read_error *error);
 void profile_release(struct built_profile *profile);

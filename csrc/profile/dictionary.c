@@ -16,7 +16,8 @@ int dictionary_init(struct dictionary *dict)
 {
     *dict = (struct dictionary){0};
     if (vec_add(&dict->strings) == NULL || vec_add(&dict->codes) == NULL ||
-        vec_add(&dict->nodes) == NULL)
+        vec_add(&dict->nodes) == NULL || vec_add(&dict->modules) == NULL ||
+        vec_add(&dict->native_nodes) == NULL || vec_add(&dict->hybrids) == NULL)
         return -1;
     dict->strings.items[0].bytes = "";
     return 0;
@@ -36,6 +37,12 @@ void dictionary_release(struct dictionary *dict)
     vec_release(&dict->functions);
     vec_release(&dict->lines);
     vec_release(&dict->calls);
+    vec_release(&dict->modules);
+    vec_release(&dict->native_nodes);
+    vec_release(&dict->hybrids);
+    vec_release(&dict->symbols);
+    vec_release(&dict->symbol_frames);
+    table_release(&dict->symbol_rows);
     table_release(&dict->thread_rows);
 }
 
@@ -83,8 +90,83 @@ static enum take_verdict take_node(struct dictionary *dict, struct get *payload)
         return TAKE_MALFORMED; /* a parent is written before its children: so there is no cycle */
     slot = slot_of_id(dict, &dict->nodes, rec.id, &verdict);
     if (slot != NULL && slot->code == 0)
-        *slot = (struct node){rec.parent, rec.code, rec.unit};
+        *slot = (struct node){rec.parent, rec.code, rec.unit, rec.entry};
     return verdict;
+}
+
+static enum take_verdict take_module(struct dictionary *dict, struct get *payload)
+{
+    enum take_verdict verdict = TAKE_OK;
+    struct rec_module rec, *slot;
+    record_get_module(payload, &rec);
+    if (payload->bad)
+        return TAKE_MALFORMED;
+    slot = slot_of_id(dict, &dict->modules, rec.id, &verdict);
+    if (slot != NULL && slot->id == 0)
+        *slot = rec;
+    return verdict;
+}
+
+static enum take_verdict take_native_node(struct dictionary *dict, struct get *payload)
+{
+    enum take_verdict verdict = TAKE_OK;
+    struct rec_native_node rec, *slot;
+    record_get_native_node(payload, &rec);
+    if (payload->bad || rec.parent >= rec.id)
+        return TAKE_MALFORMED; /* as in take_node */
+    slot = slot_of_id(dict, &dict->native_nodes, rec.id, &verdict);
+    if (slot != NULL && slot->id == 0)
+        *slot = rec;
+    return verdict;
+}
+
+static enum take_verdict take_hybrid(struct dictionary *dict, struct get *payload)
+{
+    enum take_verdict verdict = TAKE_OK;
+    struct rec_hybrid rec, *slot;
+    record_get_hybrid(payload, &rec);
+    if (payload->bad)
+        return TAKE_MALFORMED;
+    slot = slot_of_id(dict, &dict->hybrids, rec.id, &verdict);
+    if (slot != NULL && slot->id == 0)
+        *slot = rec;
+    return verdict;
+}
+
+static uint64_t symbol_key(uint32_t module, uint64_t address)
+{
+    return hash_u64(address ^ hash_u64(module));
+}
+
+const struct symbol *dictionary_symbol(const struct dictionary *dict, uint32_t module,
+                                       uint64_t address)
+{
+    uint32_t row = table_get(&dict->symbol_rows, symbol_key(module, address));
+    return row == 0 ? NULL : &dict->symbols.items[row - 1];
+}
+
+/* A later record takes the place of an earlier one. */
+static enum take_verdict take_symbol(struct dictionary *dict, struct get *payload)
+{
+    struct rec_symbol rec;
+    struct symbol *added;
+    record_get_symbol(payload, &rec);
+    if (payload->bad)
+        return TAKE_MALFORMED;
+    added = vec_add(&dict->symbols);
+    if (added == NULL)
+        return TAKE_NO_MEMORY;
+    *added = (struct symbol){(uint32_t)dict->symbol_frames.n, rec.n_frames};
+    for (uint32_t i = 0; i < rec.n_frames; i++) {
+        struct rec_symbol_frame *frame = vec_add(&dict->symbol_frames);
+        if (frame == NULL)
+            return TAKE_NO_MEMORY;
+        record_get_symbol_frame(payload, frame);
+    }
+    if (table_put(&dict->symbol_rows, symbol_key(rec.module, rec.address),
+                  (uint32_t)dict->symbols.n) != 0)
+        return TAKE_NO_MEMORY;
+    return payload->bad ? TAKE_MALFORMED : TAKE_OK;
 }
 
 uint32_t dictionary_thread_row(struct dictionary *dict, uint32_t index)
@@ -147,6 +229,14 @@ static enum take_verdict take_record(struct dictionary *dict, uint8_t tag, struc
         take_plain(&dict->metas, record_get_meta, payload);
     case TABLE_SOURCE:
         take_plain(&dict->sources, record_get_source, payload);
+    case TABLE_MODULE:
+        return take_module(dict, payload);
+    case TABLE_NATIVE_NODE:
+        return take_native_node(dict, payload);
+    case TABLE_HYBRID:
+        return take_hybrid(dict, payload);
+    case TABLE_SYMBOL:
+        return take_symbol(dict, payload);
     case TABLE_FUNCTION:
         take_plain(&dict->functions, record_get_function, payload);
     case TABLE_LINE:

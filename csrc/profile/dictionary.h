@@ -6,7 +6,7 @@
 #define PROFTRACE_PROFILE_DICTIONARY_H
 
 #include "base/table.h"
-#include "format/record.h"
+#include "format/record_native.h"
 #include "profile/vec.h"
 
 struct text {
@@ -19,6 +19,13 @@ struct node {
     uint32_t parent; /* always a smaller id */
     uint32_t code;   /* 0 = not defined */
     uint32_t unit;
+    bool entry;
+};
+
+/* What stands at an address of a module, as the capture itself says; see struct rec_symbol. */
+struct symbol {
+    uint32_t first_frame; /* in symbol_frames, innermost first */
+    uint32_t n_frames;
 };
 
 struct dictionary {
@@ -31,6 +38,12 @@ struct dictionary {
     VEC(struct rec_function) functions;
     VEC(struct rec_line) lines;
     VEC(struct rec_call) calls;
+    VEC(struct rec_module) modules;           /* by id; 0 is unused; id 0 inside = not defined */
+    VEC(struct rec_native_node) native_nodes; /* by id, likewise; 0 is the empty stack */
+    VEC(struct rec_hybrid) hybrids;           /* by id, likewise; 0 is the empty stack */
+    VEC(struct symbol) symbols;
+    VEC(struct rec_symbol_frame) symbol_frames;
+    struct table symbol_rows; /* of module and address; see dictionary_symbol */
     struct table thread_rows; /* thread index -> row of `threads`, plus 1 */
     uint64_t n_records;       /* of all kinds, so far */
     VEC(uint8_t *) payloads;  /* owned: what the texts point into */
@@ -51,5 +64,9 @@ NODISCARD enum take_verdict dictionary_take(struct dictionary *dict, uint8_t *pa
 
 /* The row of a thread index, added when it is new; UINT32_MAX when there is no memory left. */
 NODISCARD uint32_t dictionary_thread_row(struct dictionary *dict, uint32_t index);
+
+/* What the capture says about an address of a module, NULL = nothing. */
+const struct symbol *dictionary_symbol(const struct dictionary *dict, uint32_t module,
+                                       uint64_t address);
 
 #endif

@@ -1,6 +1,8 @@
 /* stacks.c - see stacks.h. */
 #include "profile/stacks.h"
 
+#define NATIVE_SOURCE UINT32_MAX /* keeps native functions apart; no source has this id */
+
 static uint64_t pair_key(uint32_t high, uint32_t low)
 {
     return (uint64_t)high << 32 | low;
@@ -23,7 +25,7 @@ static bool texts_are_equal(const struct text *a, const struct text *b)
 }
 
 /* The writer interns by address, so one text may have several ids. */
-static int add_string(struct stacks *stacks, const struct text *text, uint32_t *row)
+int stacks_add_string(struct stacks *stacks, const struct text *text, uint32_t *row)
 {
     uint64_t hash = hash_text(text);
     uint32_t known;
@@ -46,7 +48,7 @@ static int build_strings(struct stacks *stacks, const struct dictionary *dict)
 {
     for (size_t id = 0; id < dict->strings.n; id++) {
         uint32_t *row = vec_add(&stacks->string_rows);
-        if (row == NULL || add_string(stacks, &dict->strings.items[id], row) != 0)
+        if (row == NULL || stacks_add_string(stacks, &dict->strings.items[id], row) != 0)
             return -1;
     }
     return 0;
@@ -96,7 +98,7 @@ uint32_t stacks_function(struct stacks *stacks, const struct dictionary *dict, u
     if (rec != NULL && rec->id != 0)
         function = (struct function){stacks_string_row(stacks, rec->name),
                                      stacks_string_row(stacks, rec->qualname),
-                                     stacks_string_row(stacks, rec->file), rec->first_line};
+                                     stacks_string_row(stacks, rec->file), rec->first_line, 0};
     row = add_function(stacks, &function, source);
     if (rec != NULL)
         stacks->function_rows.items[code] = row;
@@ -138,7 +140,7 @@ static int add_frame(struct stacks *stacks, uint32_t function, uint32_t line, ui
     return 0;
 }
 
-static int add_row(struct stacks *stacks, uint32_t parent, uint32_t frame, uint32_t *row)
+int stacks_add_row(struct stacks *stacks, uint32_t parent, uint32_t frame, uint32_t *row)
 {
     uint64_t key = pair_key(parent, frame);
     uint32_t known = table_get(&stacks->row_ids, key);
@@ -154,22 +156,46 @@ static int add_row(struct stacks *stacks, uint32_t parent, uint32_t frame, uint3
     return 0;
 }
 
-/* Parents have smaller ids, so one pass in id order finds every parent's row ready. */
-static int build_rows(struct stacks *stacks, const struct dictionary *dict)
+int stacks_add_native(struct stacks *stacks, uint32_t name, uint32_t file, uint32_t line,
+                      uint32_t *frame)
 {
-    if (vec_reserve(&stacks->node_rows, dict->nodes.n) != 0 || vec_add(&stacks->rows) == NULL)
+    struct function function = {name, name, file, 0, 1};
+    uint32_t row = add_function(stacks, &function, NATIVE_SOURCE);
+    return row == 0 ? -1 : add_frame(stacks, row - 1, line, frame);
+}
+
+static int build_frames(struct stacks *stacks, const struct dictionary *dict)
+{
+    if (vec_reserve(&stacks->node_frames, dict->nodes.n) != 0)
         return -1;
     for (size_t id = 0; id < dict->nodes.n; id++) {
         const struct node *node = &dict->nodes.items[id];
-        uint32_t *row = vec_add(&stacks->node_rows);
+        uint32_t *known = vec_add(&stacks->node_frames);
         uint32_t function, line, frame;
-        *row = 0;
+        *known = 0;
         if (node->code == 0)
             continue;
         function = stacks_function(stacks, dict, node->code);
         if (function == 0 || line_of(stacks, dict, node, &line) != 0 ||
-            add_frame(stacks, function - 1, line, &frame) != 0 ||
-            add_row(stacks, stacks->node_rows.items[node->parent], frame, row) != 0)
+            add_frame(stacks, function - 1, line, &frame) != 0)
+            return -1;
+        *known = frame + 1;
+    }
+    return 0;
+}
+
+/* Parents have smaller ids, so one pass in id order finds every parent's row ready. */
+static int build_rows(struct stacks *stacks, const struct dictionary *dict)
+{
+    if (vec_reserve(&stacks->node_rows, dict->nodes.n) != 0)
+        return -1;
+    for (size_t id = 0; id < dict->nodes.n; id++) {
+        uint32_t frame = stacks->node_frames.items[id];
+        uint32_t *row = vec_add(&stacks->node_rows);
+        *row = 0;
+        if (frame != 0 &&
+            stacks_add_row(stacks, stacks->node_rows.items[dict->nodes.items[id].parent], frame - 1,
+                           row) != 0)
             return -1;
     }
     return 0;
@@ -190,13 +216,13 @@ static int build_code_tables(struct stacks *stacks, const struct dictionary *dic
     return 0;
 }
 
-int stacks_build(struct stacks *stacks, const struct dictionary *dict)
+int stacks_build(struct stacks *stacks, const struct dictionary *dict, bool has_native)
 {
     *stacks = (struct stacks){0};
-    return build_strings(stacks, dict) != 0 || build_code_tables(stacks, dict) != 0 ||
-                   build_rows(stacks, dict) != 0
-               ? -1
-               : 0;
+    if (build_strings(stacks, dict) != 0 || build_code_tables(stacks, dict) != 0 ||
+        build_frames(stacks, dict) != 0 || vec_add(&stacks->rows) == NULL)
+        return -1;
+    return has_native ? 0 : build_rows(stacks, dict);
 }
 
 void stacks_release(struct stacks *stacks)
@@ -212,6 +238,7 @@ void stacks_release(struct stacks *stacks)
     vec_release(&stacks->frames);
     vec_release(&stacks->rows);
     vec_release(&stacks->node_rows);
+    vec_release(&stacks->node_frames);
     table_release(&stacks->function_ids);
     table_release(&stacks->frame_ids);
     table_release(&stacks->row_ids);

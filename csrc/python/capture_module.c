@@ -68,6 +68,31 @@ static int watch_code(void)
     return 0;
 }
 
+/* ---- children --------------------------------------------------------------------------- */
+
+static bool follows_children;
+
+/* The texts are kept for good: they are needed when the process ends by exec. */
+static PyObject *follow_children(PyObject *module, PyObject *args)
+{
+    PyObject *folder, *boot, *result = NULL;
+    char *kept_folder, *kept_boot;
+    (void)module;
+    if (!PyArg_ParseTuple(args, "O&O&:follow_children", PyUnicode_FSConverter, &folder,
+                          PyUnicode_FSConverter, &boot))
+        return NULL;
+    kept_folder = strdup(PyBytes_AS_STRING(folder));
+    kept_boot = strdup(PyBytes_AS_STRING(boot));
+    Py_DECREF(folder);
+    Py_DECREF(boot);
+    if (kept_folder != NULL && kept_boot != NULL) {
+        proftrace_capture_follow_children(kept_folder, kept_boot);
+        follows_children = true;
+        result = Py_NewRef(Py_None);
+    }
+    return result == NULL ? PyErr_NoMemory() : result;
+}
+
 /* ---- start --------------------------------------------------------------------------------- */
 
 #define MOST_METAS 16
@@ -103,28 +128,29 @@ static PyObject *start_failed(const char *path)
 
 static PyObject *start(PyObject *module, PyObject *args, PyObject *kwargs)
 {
-    static const char *const names[] = {"path",          "meta",
-                                        "force",         "quiet",
-                                        "own_folder",    "follow_forks",
-                                        "stem",          "python_allocators",
-                                        "verify_stacks", NULL};
+    static const char *const names[] = {
+        "path",          "meta",         "force", "quiet",
+        "own_folder",    "follow_forks", "stem",  "python_allocators",
+        "verify_stacks", "native",       NULL};
     struct capture_meta metas[MOST_METAS];
     struct interp_binding binding;
     struct capture_options options = {.metas = metas};
     PyObject *path, *meta, *result = NULL, *folder = NULL, *stem = NULL;
-    int force = 0, quiet = 1, follow_forks = 0, python_allocators = 0, verify = 0;
+    int force = 0, quiet = 1, follow_forks = 0, python_allocators = 0, verify = 0, native = 0;
     const char *no_stacks;
     (void)module;
-    if (!PyArg_ParseTupleAndKeywords(
-            args, kwargs, "O&O!|$ppO&pO&pp:start", (char **)(uintptr_t)names, PyUnicode_FSConverter,
-            &path, &PyDict_Type, &meta, &force, &quiet, PyUnicode_FSConverter, &folder,
-            &follow_forks, PyUnicode_FSConverter, &stem, &python_allocators, &verify))
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O&O!|$ppO&pO&ppp:start",
+                                     (char **)(uintptr_t)names, PyUnicode_FSConverter, &path,
+                                     &PyDict_Type, &meta, &force, &quiet, PyUnicode_FSConverter,
+                                     &folder, &follow_forks, PyUnicode_FSConverter, &stem,
+                                     &python_allocators, &verify, &native))
         return NULL;
     if (take_metas(meta, metas, &options.n_metas) != 0 || watch_code() != 0)
         goto done;
     options.path = PyBytes_AS_STRING(path);
     options.replace = force;
     options.quiet = quiet;
+    options.native = native;
     options.own_folder = folder == NULL ? NULL : PyBytes_AS_STRING(folder);
     options.stem = stem == NULL ? NULL : PyBytes_AS_STRING(stem);
     options.follow_forks = follow_forks;
@@ -133,6 +159,8 @@ static PyObject *start(PyObject *module, PyObject *args, PyObject *kwargs)
     options.verify = verify;
     options.binding = find_binding(&binding) == 0 ? &binding : NULL;
     pymem_install(options.python_allocators);
+    if (!follows_children) /* what the library found in the environment was for this process */
+        proftrace_capture_follow_children(NULL, NULL);
     if (proftrace_capture_start(&options, &no_stacks) != 0)
         result = start_failed(options.path);
     else if (no_stacks != NULL)
@@ -144,26 +172,6 @@ done:
     Py_XDECREF(folder);
     Py_XDECREF(stem);
     return result;
-}
-
-/* The texts are kept for good: they are needed when the process ends by exec. */
-static PyObject *follow_children(PyObject *module, PyObject *args)
-{
-    PyObject *folder, *boot, *result = NULL;
-    char *kept_folder, *kept_boot;
-    (void)module;
-    if (!PyArg_ParseTuple(args, "O&O&:follow_children", PyUnicode_FSConverter, &folder,
-                          PyUnicode_FSConverter, &boot))
-        return NULL;
-    kept_folder = strdup(PyBytes_AS_STRING(folder));
-    kept_boot = strdup(PyBytes_AS_STRING(boot));
-    Py_DECREF(folder);
-    Py_DECREF(boot);
-    if (kept_folder != NULL && kept_boot != NULL) {
-        proftrace_capture_follow_children(kept_folder, kept_boot);
-        result = Py_NewRef(Py_None);
-    }
-    return result == NULL ? PyErr_NoMemory() : result;
 }
 
 /* ---- the rest ------------------------------------------------------------------------------ */
@@ -196,6 +204,13 @@ static PyObject *is_preloaded(PyObject *module, PyObject *unused)
     (void)module;
     (void)unused;
     return PyBool_FromLong(proftrace_capture_is_preloaded());
+}
+
+static PyObject *has_native(PyObject *module, PyObject *unused)
+{
+    (void)module;
+    (void)unused;
+    return PyBool_FromLong(proftrace_capture_has_native());
 }
 
 static PyObject *name_thread(PyObject *module, PyObject *name)
@@ -255,6 +270,7 @@ static PyMethodDef methods[] = {
     {"mark_end_of_script", mark_end_of_script, METH_NOARGS, NULL},
     {"is_on", is_on, METH_NOARGS, NULL},
     {"is_preloaded", is_preloaded, METH_NOARGS, NULL},
+    {"has_native", has_native, METH_NOARGS, NULL},
     {"name_thread", name_thread, METH_O, NULL},
     {"library_path", library_path, METH_NOARGS, NULL},
     {"allocator_name", allocator_name, METH_NOARGS, NULL},

@@ -4,7 +4,6 @@
 #include "lines/statements.h"
 #include "python/probe_places.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #define N_OPCODES 256
@@ -17,7 +16,7 @@ struct opcode_facts {
     bool takes; /* although the stack gets no smaller */
     bool makes;
     bool makes_iterator;
-    bool enters_with;
+    bool goes_on;
     bool leaves_with;
     bool iterates;
     bool loads_global;
@@ -78,20 +77,28 @@ static void classify_events(struct opcode_facts *facts, const char *name)
     facts->ends_for = strcmp(name, "END_FOR") == 0;
 }
 
-static void classify(struct opcode_facts *facts, const char *name, bool jumps)
+/* What is known of the parts of statements; see struct instr. */
+static void classify_parts(struct opcode_facts *facts, const char *name)
 {
-    facts->is_prefix = strcmp(name, "EXTENDED_ARG") == 0;
+    static const char *const going_on[] = {"BEFORE_WITH", "BEFORE_ASYNC_WITH", "CLEANUP_THROW",
+                                           NULL};
     facts->iterates = strcmp(name, "FOR_ITER") == 0 || strcmp(name, "GET_ANEXT") == 0;
     facts->makes_iterator = strcmp(name, "GET_ITER") == 0 || strcmp(name, "GET_AITER") == 0;
     facts->makes = name_starts(name, "BUILD_");
-    facts->enters_with = name_starts(name, "BEFORE_") && strstr(name, "WITH") != NULL;
+    facts->goes_on = name_is_in(name, going_on);
     facts->leaves_with = strcmp(name, "WITH_EXCEPT_START") == 0;
     facts->loads_global = strcmp(name, "LOAD_GLOBAL") == 0;
-    facts->jumps_back = name_starts(name, "JUMP_BACKWARD");
     facts->closes_loop = strcmp(name, "JUMP_BACKWARD") == 0;
     facts->takes = strcmp(name, "COPY") == 0 || strcmp(name, "SWAP") == 0 ||
                    strcmp(name, "TO_BOOL") == 0 || name_starts(name, "UNARY_");
+}
+
+static void classify(struct opcode_facts *facts, const char *name, bool jumps)
+{
+    facts->is_prefix = strcmp(name, "EXTENDED_ARG") == 0;
+    facts->jumps_back = name_starts(name, "JUMP_BACKWARD");
     classify_events(facts, name);
+    classify_parts(facts, name);
     if (strcmp(name, "END_ASYNC_FOR") == 0)
         facts->flow = FLOW_NEXT; /* since 3.14 it has a target, but only to tell tools about */
     else if (jumps)
@@ -290,7 +297,7 @@ static void read_instrs(struct reading *reading)
             .takes =
                 facts->takes || facts->flow == FLOW_END || stack_effect(opcode, argument, 0) < 0,
             .makes = facts->makes,
-            .enters_with = facts->enters_with,
+            .goes_on = facts->goes_on,
             .leaves_with = facts->leaves_with,
             .iterates = facts->iterates,
             .loads_global = facts->loads_global,
@@ -467,68 +474,4 @@ struct lines_code *code_facts_register(PyCodeObject *code, uint32_t source)
         registered = register_reading(&reading, code, source);
     reading_free(&reading);
     return registered;
-}
-
-static PyObject *list_skipped(const struct reading *reading)
-{
-    PyObject *units = PyList_New(0);
-    for (uint32_t unit = 0; units != NULL && unit < reading->n_units; unit++) {
-        PyObject *number;
-        if (!unit_is_marked(reading->rules.skip, unit))
-            continue;
-        number = PyLong_FromUnsignedLong(unit);
-        if (number == NULL || PyList_Append(units, number) < 0)
-            Py_CLEAR(units);
-        Py_XDECREF(number);
-    }
-    return units;
-}
-
-static PyObject *list_credits(const struct hit_rules *rules)
-{
-    PyObject *rows = PyList_New(0);
-    for (uint32_t i = 0; rows != NULL && i < rules->n_credits; i++) {
-        PyObject *row = Py_BuildValue("Ii", rules->credits[i].unit, rules->credits[i].line);
-        if (row == NULL || PyList_Append(rows, row) < 0)
-            Py_CLEAR(rows);
-        Py_XDECREF(row);
-    }
-    return rows;
-}
-
-static PyObject *list_terms(const struct instr_list *list, const struct hit_term *terms, int n)
-{
-    PyObject *rows = PyList_New(0);
-    for (int i = 0; rows != NULL && i < n; i++) {
-        PyObject *row = Py_BuildValue("iiIO", terms[i].line, terms[i].coefficient,
-                                      list->instrs[terms[i].instr].unit,
-                                      terms[i].completed ? Py_True : Py_False);
-        if (row == NULL || PyList_Append(rows, row) < 0)
-            Py_CLEAR(rows);
-        Py_XDECREF(row);
-    }
-    return rows;
-}
-
-PyObject *code_facts_hit_rules(PyCodeObject *code)
-{
-    struct reading reading = {0};
-    struct instr_list list;
-    struct hit_term *terms = NULL;
-    PyObject *skipped = NULL, *credits = NULL, *rows = NULL, *result = NULL;
-    if (read_code(&reading, code, &list) < 0)
-        goto done;
-    int n_terms = statements_find_terms(&list, &reading.rules, &terms);
-    skipped = list_skipped(&reading);
-    rows = n_terms < 0 ? Py_NewRef(Py_None) : list_terms(&list, terms, n_terms);
-    credits = list_credits(&reading.rules);
-    if (skipped != NULL && credits != NULL && rows != NULL)
-        result = PyTuple_Pack(3, skipped, credits, rows);
-done:
-    Py_XDECREF(skipped);
-    Py_XDECREF(credits);
-    Py_XDECREF(rows);
-    free(terms);
-    reading_free(&reading);
-    return result;
 }

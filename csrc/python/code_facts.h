@@ -21,14 +21,6 @@ NODISCARD int code_facts_prepare(void);
  */
 NODISCARD struct lines_code *code_facts_register(PyCodeObject *code, uint32_t source);
 
-/*
- * Returns what lines/statements.h says of a code object, for tests and self-checks: the code units
- * whose LINE event does not count, its credits as (unit, line), and its terms as (line,
- * coefficient, unit, completed), or None instead of the terms if there are none. NULL with an
- * exception set.
- */
-NODISCARD PyObject *code_facts_hit_rules(PyCodeObject *code);
-
 /* A code object in the words of statements.h. */
 struct code_reading {
     struct instr_list list;

@@ -11,6 +11,7 @@
 #include "python/exits.h"
 #include "python/monitor.h"
 #include "python/monitor_hot.h"
+#include "python/rules_view.h"
 
 #include <pthread.h>
 #include <sys/random.h>
@@ -148,7 +149,7 @@ static PyObject *lines_hit_rules(PyObject *self, PyObject *code)
     }
     if (code_facts_prepare() < 0)
         return NULL;
-    return code_facts_hit_rules((PyCodeObject *)code);
+    return rules_view_describe((PyCodeObject *)code);
 }
 
 PyDoc_STRVAR(is_registered_doc, "is_registered($module, code, /)\n--\n\n"

@@ -54,10 +54,7 @@ struct field {
     uint8_t n_bytes; /* 1 or 4: becomes uint32; 8: int64 */
 };
 
-#define FIELD(type, member)                                             \
-    {                                                                   \
-#member, offsetof(type, member), sizeof(((type *)NULL)->member) \
-    }
+#define FIELD(type, member) {#member, offsetof(type, member), sizeof(((type *)NULL)->member)}
 
 static PyObject *column_object(const void *rows, size_t n, size_t row_bytes,
                                const struct field *field)
@@ -104,7 +101,7 @@ static int put_table(PyObject *dict, const char *key, const void *rows, size_t n
 
 static const struct field function_fields[] = {
     FIELD(struct function, name), FIELD(struct function, qualname), FIELD(struct function, file),
-    FIELD(struct function, first_line)};
+    FIELD(struct function, first_line), FIELD(struct function, is_native)};
 static const struct field frame_fields[] = {FIELD(struct frame, function),
                                             FIELD(struct frame, line)};
 static const struct field stack_fields[] = {FIELD(struct stack_row, parent),
@@ -373,6 +370,38 @@ static int put_ending(PyObject *out, const struct built_profile *profile)
     return put(out, "ending", dict);
 }
 
+/* A list of (path, "missing" | "replaced" | "unreadable"): modules whose symbols were looked for
+ * in vain. */
+static int put_modules(PyObject *out, const struct built_profile *profile)
+{
+    static const char *const names[] = {[MODULE_MISSING] = "missing",
+                                        [MODULE_REPLACED] = "replaced",
+                                        [MODULE_UNREADABLE] = "unreadable"};
+    const struct dictionary *tables = &profile->log.dict;
+    PyObject *list = PyList_New(0);
+    if (list == NULL)
+        return -1;
+    for (size_t id = 1; id < profile->hybrids.verdicts.n; id++) {
+        uint8_t verdict = profile->hybrids.verdicts.items[id];
+        const struct text *path;
+        PyObject *item;
+        int failed;
+        if (verdict <= MODULE_FOUND + 1)
+            continue;
+        path = &tables->strings.items[tables->modules.items[id].path < tables->strings.n
+                                          ? tables->modules.items[id].path
+                                          : 0];
+        item = Py_BuildValue("Ns", text_object(path->bytes, path->n_bytes), names[verdict - 1]);
+        failed = item == NULL || PyList_Append(list, item) != 0;
+        Py_XDECREF(item);
+        if (failed) {
+            Py_DECREF(list);
+            return -1;
+        }
+    }
+    return put(out, "modules", list);
+}
+
 static PyObject *profile_object(const struct built_profile *profile)
 {
     PyObject *out = PyDict_New();
@@ -383,7 +412,7 @@ static PyObject *profile_object(const struct built_profile *profile)
         put_python_heap(out, &profile->history.python_heap) != 0 ||
         put_number(out, "next_log", (int64_t)profile->log.next_log) != 0 ||
         put_meta(out, &profile->log.dict) != 0 || put_sources(out, profile) != 0 ||
-        put_ending(out, profile) != 0) {
+        put_modules(out, profile) != 0 || put_ending(out, profile) != 0) {
         Py_DECREF(out);
         return NULL;
     }
@@ -414,9 +443,10 @@ static PyObject *raise_read_error(PyObject *module, const struct read_error *err
 
 PyDoc_STRVAR(
     read_log_doc,
-    "read_log(path, start=0)\n--\n\n"
+    "read_log(path, start=0, show_native=True)\n--\n\n"
     "Read a log of a file into a dict of columns (bytes). \"next_log\" is where the next one\n"
-    "starts, 0 if there is none. Raise ReadError(message, kind).");
+    "starts, 0 if there is none. Without show_native only the Python frames of hybrid stacks are\n"
+    "there. Raise ReadError(message, kind).");
 
 static PyObject *read_log(PyObject *module, PyObject *args)
 {
@@ -424,11 +454,12 @@ static PyObject *read_log(PyObject *module, PyObject *args)
     struct read_error error;
     PyObject *path, *out = NULL;
     Py_ssize_t start = 0;
-    int failed;
-    if (!PyArg_ParseTuple(args, "O&|n:read_log", PyUnicode_FSConverter, &path, &start))
+    int failed, show_native = 1;
+    if (!PyArg_ParseTuple(args, "O&|np:read_log", PyUnicode_FSConverter, &path, &start,
+                          &show_native))
         return NULL;
     Py_BEGIN_ALLOW_THREADS failed =
-        profile_build_at(&profile, PyBytes_AS_STRING(path), (size_t)start, &error);
+        profile_build_at(&profile, PyBytes_AS_STRING(path), (size_t)start, show_native, &error);
     Py_END_ALLOW_THREADS if (failed) raise_read_error(module, &error);
     else out = profile_object(&profile);
     profile_release(&profile);

@@ -13,6 +13,7 @@ def start(
     stem: str | bytes | PathLike[str] = ...,
     python_allocators: bool = False,
     verify_stacks: bool = False,
+    native: bool = False,
 ) -> str | None:
     """Start recording into the absolute `path`; `meta` goes into the file as it is.
 
@@ -22,8 +23,9 @@ def start(
     each into `stem` (default: `path`) and its process id. `python_allocators`: record the calls of
     Python's own allocators, not what these make of them; that is always so where they are not built
     on the C library's (mimalloc). With `verify_stacks` each stack is compared with the
-    interpreter's own view; the end tells on stderr what came out. Returns why Python stacks cannot
-    be read, or None. RuntimeError: recording is on already.
+    interpreter's own view; the end tells on stderr what came out. `native`: native stacks too
+    (OSError where `has_native` is false). Returns why Python stacks cannot be read, or None.
+    RuntimeError: recording is on already.
     """
 
 def follow_children(boot_folder: str, boot: str) -> None:
@@ -40,6 +42,9 @@ def mark_end_of_script() -> None:
 
 def is_on() -> bool:
     """Tell whether allocations are being recorded."""
+
+def has_native() -> bool:
+    """Tell whether native stacks can be recorded on this kind of machine."""
 
 def is_preloaded() -> bool:
     """Tell whether the library was preloaded: otherwise nothing can be recorded."""

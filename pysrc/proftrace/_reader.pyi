@@ -7,7 +7,7 @@ class ReadError(Exception):
 
     args: tuple[str, str]
 
-def read_log(path: str, start: int = 0, /) -> dict[str, object]:
+def read_log(path: str, start: int = 0, show_native: bool = True, /) -> dict[str, object]:
     """Return the columns of the log that starts there; "next_log" is where another one does."""
 
 def append_logs(path: str, descriptor: int, /) -> None:

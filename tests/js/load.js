@@ -70,7 +70,7 @@ function dataOf(root) {
       place_name: numbers((k) => k + 1),
       place_file: numbers((k) => (k ? strings.length - 1 : 0)),
       place_line: numbers((k) => k),
-      place_origin: numbers((k) => k % 5),
+      place_origin: numbers((k) => k % 6),
       own_at: used.map((node, i) => node - (i ? used[i - 1] : 0)),
       own_0: used.map((node) => order[node].own),
       own_1: used.map((node) => order[node].blocks || 0),

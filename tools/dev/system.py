@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes.util
 import os
 import shutil
 import subprocess
@@ -37,13 +38,18 @@ def has_lz4() -> bool:
     return folder is not None and Path(folder.strip(), "liblz4.a").exists()
 
 
-def has_libunwind() -> bool:
-    return quiet("pkg-config", "--exists", "libunwind") is not None
+def has_libdw() -> bool:
+    return quiet("pkg-config", "--exists", "libdw") is not None
 
 
 def has_node() -> bool:
     version = quiet("node", "--version")
     return version is not None and int(version.strip().lstrip("v").split(".")[0]) >= OLDEST_NODE
+
+
+def has_shared_library(name: str) -> bool:
+    """Tell whether a program can load it by its name."""
+    return ctypes.util.find_library(name) is not None
 
 
 def find_chromium() -> str | None:
@@ -74,13 +80,18 @@ BUILD_NEEDS = (
     Need("libc6-dev", has_c_headers),
     Need("pkg-config", lambda: shutil.which("pkg-config") is not None),
     Need("liblz4-dev", has_lz4),
-    Need("libunwind-dev", has_libunwind, optional=True),
+    Need("libdw-dev", has_libdw, optional=True),
 )
 # What the C, Python and end-to-end tests take.
 VERSION_NEEDS = (
     Need("git", lambda: shutil.which("git") is not None),
+    Need("libdw-dev", has_libdw),
+    Need("g++", lambda: shutil.which("g++") is not None),
     Need("binutils", lambda: shutil.which("nm") is not None),
     Need("nodejs", has_node),
+    Need("libjemalloc2", lambda: has_shared_library("jemalloc")),
+    Need("libgoogle-perftools-dev", lambda: has_shared_library("tcmalloc_minimal")),
+    Need("libmimalloc-dev", lambda: has_shared_library("mimalloc")),
 )
 TEST_NEEDS = (
     *VERSION_NEEDS,

@@ -36,7 +36,7 @@ def load_captures(options: Namespace) -> Profile:
     """Return one profile of all captures that were named; what is wrong is said on stderr."""
     profiles: dict[tuple[int, ...], Profile] = {}
     for path in find_captures(options.captures, children=options.children):
-        for profile in load_profiles(path):
+        for profile in load_profiles(path, native=not options.no_native):
             if PEAK_BYTES not in profile.metrics:
                 name = printable(path)
                 text = f"{name} holds results of lines, not of memory: lprof show {name}"

@@ -10,7 +10,7 @@ from proftrace.cli.options import Parser, TargetParser, add_version
 from proftrace.cli.outcome import run_command
 from proftrace.cli.output import refuse_to_replace, resolve_output
 from proftrace.errors import OutputError, UsageError
-from proftrace.run.launch import capture_library, check_target, launch
+from proftrace.run.launch import capture_library, check_target, has_native_stacks, launch
 from proftrace.units import printable
 
 type Command = Callable[[list[str]], int]
@@ -57,14 +57,16 @@ def run_target(words: list[str]) -> int:
         action="store_true",
         help="record each object of Python, also small ones, not the memory they are cut from",
     )
-    add("--native", action="store_true", help="native stacks too (not in this version)")
+    add("--native", action="store_true", help="native stacks too: C, C++ and Rust between Python's")
     add("--follow-fork", action="store_true", help="forked children too, each in FILE.<pid>")
     add("--follow-children", action="store_true", help="every Python that is started, forks too")
     add("--verify-stacks", action="store_true", help="compare each stack with Python's own view")
     options, target = parser.parse_target(words)
-    if options.native:
-        raise UsageError("--native: native stacks are not in this version of memtrace")
+    if options.native and not has_native_stacks():
+        raise UsageError("--native: native stacks cannot be recorded on this kind of machine")
     check_target(target)
+    if options.output in ("", "-"):
+        parser.error("option -o needs the name of a file")
     default = f"memtrace-{target.base_name()}.{os.getpid()}.bin"
     output = resolve_output(options.output or default, replace=options.force)
     if os.path.exists(output) and not os.path.isfile(output):

@@ -106,7 +106,8 @@ def merge(words: Sequence[str]) -> int:
     """Put the captures of several processes into one file."""
     parser = _parser("merge", merge.__doc__, usage="[options] -o FILE CAPTURE ...")
     _add_output(parser, "the merged capture, which every report takes")
-    options = _parse(parser, words)
+    add_captures(parser)
+    options = parser.parse_args(words)
     if options.output is None:
         parser.error("-o FILE is needed: where the merged capture goes")
     output = _output(options, "merged", "bin")
@@ -129,6 +130,9 @@ def _parser(name: str, description: str | None, usage: str = "[options] CAPTURE 
 
 def _parse(parser: Parser, words: Sequence[str]) -> Namespace:
     """Parse a command line, with the captures as the last positional arguments."""
+    parser.add_argument(
+        "--no-native", action="store_true", help="Python frames only, of a capture with native ones"
+    )
     add_captures(parser)
     return parser.parse_args(words)
 

@@ -22,8 +22,9 @@ _MOST_NAMES = 1000
 def start(settings: Mapping[str, object]) -> None:
     """Record all allocations from here to the end of the process.
 
-    `settings`: "output" (absolute path), "force", "quiet", "follow_fork", "follow_children",
-    "python_allocators", "verify_stacks", "program" and "argv"; in a followed child also "child".
+    `settings`: "output" (absolute path), "force", "quiet", "native", "follow_fork",
+    "follow_children", "python_allocators", "verify_stacks", "program" and "argv"; in a followed
+    child also "child".
     Afterwards nothing of this is left in the program but one exit handler, in C.
     """
     if not _capture.is_preloaded():
@@ -53,6 +54,7 @@ def _start_first(settings: Mapping[str, object]) -> str | None:
             python_allocators=bool(settings["python_allocators"]),
             follow_forks=bool(settings["follow_fork"]),
             verify_stacks=bool(settings["verify_stacks"]),
+            native=bool(settings["native"]),
         )
     except FileExistsError as error:
         raise OutputError(f"{output} exists already (-f replaces it)") from error

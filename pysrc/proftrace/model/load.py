@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from array import array
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import Any
 
@@ -39,24 +39,26 @@ type _Log = dict[str, Any]
 type _Bytes = Mapping[str, bytes]
 
 
-def load_profile(path: str) -> Profile:
+def load_profile(path: str, *, native: bool = True) -> Profile:
     """Return the profile in a capture file; what is wrong but readable is in its `warnings`.
+
+    Without `native` the stacks of a capture with native ones show their Python frames only.
 
     The peak and the totals cover the whole log, interpreter finalisation included. Leaks are what
     was live when the script had ended (`header["end_of_script"]` is 1 then), or at the end of a log
     that has no such mark.
     Raise `CaptureFileError` with one line when the file cannot be read.
     """
-    return load_profiles(path)[0]
+    return load_profiles(path, native=native)[0]
 
 
-def load_profiles(path: str) -> list[Profile]:
+def load_profiles(path: str, *, native: bool = True) -> list[Profile]:
     """Return the profile of each process in a file: one, unless it is a merged file."""
     path = os.fspath(path)
     profiles: list[Profile] = []
     start = 0
     while start or not profiles:
-        log = _read_log(path, start)
+        log = _read_log(path, start, native)
         profiles.append(_profile_from_log(path, log))
         start = log["next_log"]
     return profiles
@@ -70,9 +72,9 @@ def append_logs(path: str, descriptor: int) -> None:
         raise CaptureFileError(f"{printable(path)}: {error.args[0]}") from None
 
 
-def _read_log(path: str, start: int) -> _Log:
+def _read_log(path: str, start: int, native: bool) -> _Log:
     try:
-        log: _Log = _reader.read_log(path, start)
+        log: _Log = _reader.read_log(path, start, native)
         return log
     except _reader.ReadError as error:
         raise CaptureFileError(f"{printable(path)}: {error.args[0]}") from None
@@ -94,6 +96,7 @@ def _profile_from_log(path: str, log: _Log) -> Profile:
             _ids(functions["qualname"]),
             _ids(functions["file"]),
             _ids(functions["first_line"]),
+            _ids(functions["is_native"]),
         ),
         frames=FrameTable(_ids(frames["function"]), _ids(frames["line"])),
         stacks=StackTable(_ids(stacks["parent"]), _ids(stacks["frame"])),
@@ -195,6 +198,7 @@ def _warnings(log: _Log) -> list[str]:
     return [
         *_ending_warnings(log["ending"], bool(log["header"]["content"] & HAS_MEMORY)),
         *_lost_warnings(log),
+        *_symbol_warnings(log["modules"]),
     ]
 
 
@@ -230,4 +234,25 @@ def _lost_warnings(log: _Log) -> list[str]:
         warnings.append(f"{format_count(missing)} events could not be recorded: sizes are too low")
     if log["header"]["options"] & _NO_PYTHON_STACKS:
         warnings.append("recorded without Python stacks: this interpreter's layout was not known")
+    return warnings
+
+
+_NO_SYMBOLS = {
+    "missing": "is not here",
+    "replaced": "is another file than the one that was loaded",
+    "unreadable": "cannot be read",
+}
+
+
+def _symbol_warnings(modules: Sequence[tuple[str, str]]) -> list[str]:
+    """Which files with native code have no names, by why."""
+    warnings = []
+    for verdict, text in _NO_SYMBOLS.items():
+        paths = sorted({path for path, found in modules if found == verdict})
+        if paths:
+            more = f" (so are {len(paths) - 1} more)" if len(paths) > 1 else ""
+            warnings.append(
+                f"functions of {printable(paths[0])} have no names: it {text}{more};"
+                " memtrace symbolize, run where they are, puts the names into the capture"
+            )
     return warnings

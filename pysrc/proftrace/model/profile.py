@@ -89,12 +89,14 @@ ALLOCATOR_NAMES: Mapping[int, str] = {
 
 @dataclass(frozen=True, slots=True)
 class FunctionTable:
-    """Code objects: string ids of `name`, `qualname` and `file`, and the first line."""
+    """Code objects: string ids of `name`, `qualname` and `file`, and the first line; `native` is 1
+    for a function of native code, whose file is that of its source or else its object file."""
 
     name: Column
     qualname: Column
     file: Column
     first_line: Column
+    native: Column
 
     def __len__(self) -> int:
         return len(self.name)

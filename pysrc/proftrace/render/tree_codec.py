@@ -81,7 +81,10 @@ def _place_columns(places: Sequence[Place], strings: dict[str, int]) -> list[tup
         ("place_name", _varints([number(place.name) for place in places])),
         ("place_file", _varints([number(place.file) for place in places])),
         ("place_line", _varints(place.line for place in places)),
-        ("place_origin", _varints(int(origin_of(place.file)) for place in places)),
+        (
+            "place_origin",
+            _varints(int(origin_of(place.file, native=place.native)) for place in places),
+        ),
     ]
 
 

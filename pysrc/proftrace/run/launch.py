@@ -192,14 +192,26 @@ def check_target(target: Target) -> None:
     if target.kind != "script":
         return
     path = target.value
+    start = b""
     try:
         if not Path(path).is_dir():
-            with open(path, "rb"):
-                pass
+            with open(path, "rb") as script:
+                if Path(path).is_file():  # a pipe's bytes would be gone
+                    start = script.read(4)
     except OSError as error:
         raise UsageError(f"cannot read script {path!r}: {error.strerror}") from error
     except ValueError as error:
         raise UsageError(f"cannot read script {path!r}: {error}") from error
+
+    # A zip file with a program in front of it is one that Python runs.
+    if start == b"\x7fELF" and not _is_zip(path):
+        raise UsageError(f"cannot run {path!r}: it is machine code, and only Python is recorded")
+
+
+def _is_zip(path: str) -> bool:
+    from zipfile import is_zipfile
+
+    return is_zipfile(path)
 
 
 def capture_library() -> str:
@@ -207,6 +219,13 @@ def capture_library() -> str:
     from proftrace import _capture
 
     return _capture.library_path()
+
+
+def has_native_stacks() -> bool:
+    """Tell whether native stacks can be recorded on this kind of machine."""
+    from proftrace import _capture
+
+    return _capture.has_native()
 
 
 def report_command(*arguments: str) -> list[str]:

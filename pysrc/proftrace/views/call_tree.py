@@ -23,6 +23,7 @@ class Place:
     name: str
     file: str
     line: int
+    native: bool = False
 
 
 ROOT_PLACE = Place("<root>", "", 0)
@@ -135,7 +136,9 @@ def _places_of_frames(profile: Profile) -> tuple[list[Place], list[int]]:
     of_frame = []
     for function, line in zip(profile.frames.function, profile.frames.line, strict=True):
         name = strings[functions.qualname[function]] or strings[functions.name[function]]
-        place = Place(name, strings[functions.file[function]], line)
+        place = Place(
+            name, strings[functions.file[function]], line, bool(functions.native[function])
+        )
         if place not in known:
             known[place] = len(places)
             places.append(place)

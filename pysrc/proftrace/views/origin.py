@@ -1,4 +1,4 @@
-"""Whose code a file is: the program, a package, the standard library or the interpreter."""
+"""Whose code a file is: the program, a package, the standard library, the interpreter or native."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ class Origin(IntEnum):
     STDLIB = 2
     IMPORT = 3
     INTERPRETER = 4
+    NATIVE = 5
 
 
 _PACKAGE = re.compile(r"[/\\](?:site|dist)-packages[/\\]")
@@ -21,8 +22,10 @@ _STDLIB = re.compile(r"[/\\](?:lib|lib64|Lib)[/\\](?:python3\.\d+t?[/\\])")
 _IMPORT = re.compile(r"^<frozen (?:importlib|zipimport)|[/\\]importlib[/\\]_bootstrap\w*\.py$")
 
 
-def origin_of(file: str) -> Origin:
+def origin_of(file: str, *, native: bool = False) -> Origin:
     """Return whose code a file is, by its name alone: the capture may be from another machine."""
+    if native:
+        return Origin.NATIVE
     if not file:
         return Origin.INTERPRETER
     if _IMPORT.search(file):

@@ -64,7 +64,7 @@ static void native_nodes_and_hybrids_come_back(void)
     struct put to = put_over(bytes, sizeof bytes);
     struct get from, payload;
     struct rec_native_node node = {7, 6, 5, 0xffffffff81000000u, NATIVE_EVAL | NATIVE_EXACT}, node2;
-    struct rec_hybrid hybrid = {4, 3, 2, 1}, hybrid2;
+    struct rec_hybrid hybrid = {4, 3, 2, 2, {1, 300}}, hybrid2;
     record_put_native_node(&to, &node);
     record_put_hybrid(&to, &hybrid);
     from = get_over(bytes, (size_t)(to.p - bytes));
@@ -82,7 +82,9 @@ static void native_nodes_and_hybrids_come_back(void)
     CHECK_EQ(hybrid2.id, 4);
     CHECK_EQ(hybrid2.python, 3);
     CHECK_EQ(hybrid2.native, 2);
-    CHECK_EQ(hybrid2.n_bare, 1);
+    CHECK_EQ(hybrid2.n_bare, 2);
+    CHECK_EQ(hybrid2.bare[0], 1);
+    CHECK_EQ(hybrid2.bare[1], 300);
 }
 
 static void a_symbol_comes_back_with_what_was_inlined(void)

@@ -29,6 +29,7 @@ static struct {
 static struct {
     uintptr_t current;
     void *interp;
+    uintptr_t anchor, anchor_seq;
 } state = {.interp = &interp};
 
 /* What interning has seen: node n is (parents[n], places[n]). */
@@ -328,6 +329,111 @@ static void every_walk_tells_the_truth(void)
     frames_release(&cache);
 }
 
+static void use_anchor(bool on)
+{
+    reader.layout.state_anchor = on ? offsetof(__typeof__(state), anchor) : 0;
+    reader.layout.state_anchor_seq = on ? offsetof(__typeof__(state), anchor_seq) : 0;
+    state.anchor = state.anchor_seq = 0;
+}
+
+/* What 3.15 does when it pops a frame for good. */
+static void pop_telling(void)
+{
+    uintptr_t frame = state.current;
+    pop();
+    if (state.anchor == frame) {
+        state.anchor = state.current;
+        state.anchor_seq++;
+    }
+}
+
+/* The three kinds of frames lie in memory of their own, so no address is both. */
+static struct fake_frame shims[400], generators[16];
+
+static void push_any(uint32_t depth)
+{
+    uint64_t dice = random_next();
+    struct fake_frame *generator = &generators[dice >> 8 & 15];
+    unsigned code = random_next() & 7, unit = random_next() & 31;
+    if (dice % 8 == 0)
+        push(&shims[depth], 0, 0, SHIM);
+    else if (dice % 8 == 1 && generator->owner == 0) /* it does not run yet */
+        push(generator, code, unit, 1);
+    else
+        push(&frames[depth], code, unit, 0);
+}
+
+static void pop_any(void)
+{
+    struct fake_frame *frame = (struct fake_frame *)state.current;
+    bool told = frame->owner != SHIM && (frame->owner != 1 || random_next() % 2);
+    /* What makes a generator gives its frame away before its first traceable instruction. */
+    if (frame->owner == 0 && frame->ip < frame->code + UNITS_AT + 2 * 4 &&
+        frame->code == (uintptr_t)&codes[5])
+        told = random_next() % 2;
+    if (told)
+        pop_telling();
+    else
+        pop();
+    frame->owner = 0;
+}
+
+static void an_anchor_tells_the_truth_too(void)
+{
+    static struct frame_cache cache;
+    uint32_t depth = 0;
+    use_anchor(true);
+    codes[5].first_traceable = 4;
+    state.current = 0;
+    for (int step = 0; step < 200000; step++) {
+        uint64_t dice = random_next();
+        uint32_t n = dice >> 8 & 3;
+        if (dice % 100 < 50) {
+            for (; n > 0 && depth < 100; n--)
+                push_any(depth++);
+        } else {
+            n = dice % 1000 == 999 ? depth : n;
+            for (; n > 0 && depth > 0; n--, depth--)
+                pop_any();
+        }
+        if (depth > 0) { /* only the top runs; what calls waits where it is */
+            struct fake_frame *top = (struct fake_frame *)state.current;
+            bool is_set_up = top->ip >= top->code + UNITS_AT + 2 * 4;
+            if (top->owner != SHIM)
+                set_ip(top, is_set_up ? 4 + random_next() % 28 : random_next() & 31);
+        }
+        if (dice >> 20 & 1)
+            check_node(frames_current(&reader, &cache));
+    }
+    frames_release(&cache);
+    codes[5].first_traceable = 0;
+    use_anchor(false);
+}
+
+static void below_the_anchor_nothing_is_read(void)
+{
+    static struct frame_cache cache;
+    uint32_t node;
+    use_anchor(true);
+    state.current = 0;
+    for (int i = 0; i < 50; i++)
+        push(&frames[i], 1, 7, 0);
+    node = frames_current(&reader, &cache);
+    check_node(node);
+    CHECK_EQ(state.anchor, (uintptr_t)&frames[49]);
+    set_ip(&frames[20], 9); /* which cannot be while frame 49 lives */
+    CHECK_EQ(frames_current(&reader, &cache), node);
+    pop_telling();
+    set_ip(&frames[48], 8);
+    n_interned = 0;
+    CHECK(frames_current(&reader, &cache) != node);
+    CHECK_EQ(n_interned, 1);
+    state.anchor = (uintptr_t)&frames[3]; /* a profiler of another process uses the word */
+    check_node(frames_current(&reader, &cache));
+    frames_release(&cache);
+    use_anchor(false);
+}
+
 /* Two chains under one thread state, as greenlets switch them. */
 static void a_switched_chain_is_walked_anew(void)
 {
@@ -525,6 +631,8 @@ int main(void)
     copies_of_bytecode_are_places_of_one_code();
     a_thread_without_frames_has_node_0();
     every_walk_tells_the_truth();
+    an_anchor_tells_the_truth_too();
+    below_the_anchor_nothing_is_read();
     a_switched_chain_is_walked_anew();
     depth_is_bounded_by_memory_only();
     with_marks(true);

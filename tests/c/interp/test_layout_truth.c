@@ -92,6 +92,12 @@ static void states_and_frames_are_where_the_headers_say(void)
     CHECK_EQ(layout.generation, 0);
     CHECK_EQ(layout.owner_shim, FRAME_OWNED_BY_CSTACK);
 #endif
+#if PY_VERSION_HEX >= 0x030f0000
+    CHECK_FIELD(state_anchor, PyThreadState, last_profiled_frame);
+    CHECK_FIELD(state_anchor_seq, PyThreadState, last_profiled_frame_seq);
+#else
+    CHECK_EQ(layout.state_anchor | layout.state_anchor_seq, 0);
+#endif
 #if PY_VERSION_HEX >= 0x030e0000 && defined(Py_GIL_DISABLED)
     CHECK_FIELD(frame_tlbc, struct _PyInterpreterFrame, tlbc_index);
     CHECK_FIELD(code_tlbc, PyCodeObject, co_tlbc);

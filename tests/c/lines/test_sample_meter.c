@@ -88,7 +88,8 @@ static void what_a_thread_has_left_goes_to_the_next(void)
     CHECK_EQ(event_at(&meter, 10 * MS, 0), 10 * MS);
     meter_hand_over(&meter, 13 * MS, 0);  /* ends 3 ms later */
     meter_hand_over(&meter, 0, 500 * MS); /* the next one is not new as a thread */
-    CHECK_EQ(tick_at(&meter, 501 * MS, MS, MS), 4 * MS);
+    CHECK_EQ(tick_at(&meter, 501 * MS, 0, 0), 4 * MS);
+    CHECK_EQ(tick_at(&meter, 503 * MS, 0, 0), 2 * MS);
 }
 
 static void the_clock_of_a_thread_may_stand_still(void)
@@ -122,6 +123,25 @@ static void random_periods_have_the_wanted_mean(void)
     CHECK(sum / 10000 > MS * 98 / 100 && sum / 10000 < MS * 102 / 100);
 }
 
+static void random_waits_have_no_memory(void)
+{
+    uint64_t state = 1;
+    double sum = 0, squares = 0;
+    int longer[4] = {0};
+    for (int i = 0; i < 100000; i++) {
+        double wait = (double)meter_wait_ns(&state, MS) / (double)MS;
+        sum += wait;
+        squares += wait * wait;
+        for (int k = 0; k < 4; k++)
+            longer[k] += wait > k * 0.6931471805599453; /* each step halves those that are left */
+    }
+    CHECK(sum > 98500 && sum < 101500);
+    CHECK(squares > 195000 && squares < 205000);
+    CHECK(longer[0] > 99900);
+    for (int k = 1; k < 4; k++)
+        CHECK(longer[k] > 97 * longer[k - 1] / 200 && longer[k] < 103 * longer[k - 1] / 200);
+}
+
 int main(void)
 {
     without_a_perf_event_every_tick_takes_what_has_passed();
@@ -134,5 +154,6 @@ int main(void)
     the_clock_of_a_thread_may_stand_still();
     periods_grow_with_samples_and_with_their_cost();
     random_periods_have_the_wanted_mean();
+    random_waits_have_no_memory();
     return 0;
 }

@@ -9,7 +9,7 @@
 static const struct lines_code hot = {.id = 1, .first_line = 100, .n_lines = 20};
 static const struct lines_code other = {.id = 2, .first_line = 100, .n_lines = 20};
 static const struct lines_code cold = {.id = 700, .first_line = 100, .n_lines = 20};
-static const struct sample_place nowhere;
+static const struct sample_clock nowhere;
 
 static struct sample_place at(const struct lines_code *code, uint32_t line)
 {
@@ -79,7 +79,7 @@ static void a_cold_frame_takes_its_own_time(void)
     struct sample_tally tally = {0};
     struct sample_place above[] = {at(&cold, 4), at(&hot, 6)};
     struct sample_place below[] = {at(&hot, 6), at(&cold, 4)};
-    struct sample_place clock = at(&cold, 4);
+    struct sample_clock clock = {at(&cold, 4), at(&other, 9)};
     tally_add(&tally, above, 2, &clock, 5);
     CHECK_EQ(line_of(&tally, &cold, 4)->exclusive, 0);
     CHECK_EQ(line_of(&tally, &cold, 4)->inclusive, 0);
@@ -90,6 +90,8 @@ static void a_cold_frame_takes_its_own_time(void)
     CHECK_EQ(line_of(&tally, &cold, 4)->covered, 7);
     CHECK_EQ(line_of(&tally, &hot, 6)->exclusive, 7);
     CHECK_EQ(edge_between(&tally, cold.id, 104, hot.id).inclusive, 7);
+    CHECK_EQ(edge_between(&tally, other.id, 109, cold.id).covered, 7);
+    CHECK_EQ(edge_between(&tally, other.id, 109, cold.id).inclusive, 0);
     arena_release(&tally.arena);
 }
 

@@ -156,7 +156,7 @@ static void a_with_whose_items_stand_on_other_lines_has_no_hits(void)
 {
     struct instr with[] = {
         NEXT(2, 1),                                         /* the manager */
-        {.line = 1, .effect_next = 1, .enters_with = true}, /* its exit and its value */
+        {.line = 1, .effect_next = 1, .goes_on = true}, /* its exit and its value */
         NEXT(2, -1),                                        /* the target */
         NEXT(3, 1),
         NEXT(3, -1), /* the body */

@@ -134,7 +134,6 @@ def test_line_results_are_not_for_memtrace(
         (["run", "-o", CAPTURE, "-c", "1"], 1, f"{CAPTURE} exists already: -f replaces it"),
         (["run", "-f", "-o", CAPTURE, CAPTURE], 1, "it is the file to read from"),
         (["run", "-f", "-o", "/dev/null", "-c", "1"], 1, "/dev/null: it is not a regular file"),
-        (["run", "--native", "-c", "1"], 2, "--native"),
         (["summary"], 2, "required: CAPTURE"),
         (["summary", "missing.bin"], 1, "missing.bin"),
         (["flamegraph", "missing.bin"], 1, "missing.bin"),

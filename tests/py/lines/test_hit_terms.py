@@ -15,6 +15,7 @@ from stdlib_programs import WORKLOADS, stdlib_program
 HERE = Path(__file__)
 COUNTER = HERE.parents[2] / "instruction_counts.py"
 ZOO = HERE.parents[2] / "programs" / "hits_zoo.py"
+LAYOUTS = HERE.parents[2] / "programs" / "hits_layouts.txt"
 
 # Cases that end the process or bring another tool, for which CPython then loses INSTRUCTION events.
 UNFIT = {"LP-17", "LP-20", "LP-21"}
@@ -34,6 +35,12 @@ def compared(script: Path, folder: Path) -> dict[str, Any]:
 @pytest.mark.parametrize("script", PROGRAMS, ids=lambda script: script.stem)
 def test_terms_give_the_hits_of_programs(script: Path, tmp_path: Path) -> None:
     assert compared(script, tmp_path)["executions"] > 30
+
+
+def test_terms_give_the_hits_of_every_layout(tmp_path: Path) -> None:
+    script = tmp_path / "program.py"
+    script.write_text("\n".join(row[5:] for row in LAYOUTS.read_text().splitlines()))
+    assert compared(script, tmp_path)["raises"] > 10
 
 
 @pytest.mark.parametrize("name", WORKLOADS)

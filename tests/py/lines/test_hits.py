@@ -10,7 +10,9 @@ import pytest
 from case_runs import load_lines, lprof, plain
 from statement_counts import count_statements
 
-ZOO = Path(__file__).parents[2] / "programs" / "hits_zoo.py"
+PROGRAMS = Path(__file__).parents[2] / "programs"
+ZOO = PROGRAMS / "hits_zoo.py"
+LAYOUTS = PROGRAMS / "hits_layouts.txt"
 
 
 def hits_of(source: str, folder: Path) -> Counter[int]:
@@ -84,6 +86,17 @@ def test_lines_inside_a_statement_count_for_themselves(tmp_path: Path) -> None:
         f"{number}: {hits[number]}: {line}"
         for number, line in enumerate(INSIDE.splitlines(), 1)
         if "# " in line and hits[number] != int(line.rpartition("# ")[2])
+    ]
+    assert wrong == []
+
+
+def test_every_layout_of_a_statement_is_counted_alike_on_all_versions(tmp_path: Path) -> None:
+    rows = LAYOUTS.read_text().splitlines()
+    hits = hits_of("\n".join(row[5:] for row in rows), tmp_path)
+    wrong = [
+        f"{number}: {hits[number]} instead of {row}"
+        for number, row in enumerate(rows, 1)
+        if hits[number] != int(row[:5].strip() or 0)
     ]
     assert wrong == []
 

@@ -8,6 +8,7 @@ const ORIGINS = [
   { name: 'standard library', hue: 140, saturation: 38 },
   { name: 'imports', hue: 275, saturation: 40 },
   { name: 'interpreter', hue: 220, saturation: 8 },
+  { name: 'native code', hue: 330, saturation: 42 },
 ];
 const SHADES = 6;
 const THEMES = {

@@ -1,0 +1,128 @@
+/* sample_totals.c - see sample_totals.h. */
+#include "lines/sample_totals.h"
+
+#include "lines/sample.h"
+
+static const struct sample_tally *first_tally(void)
+{
+    return __atomic_load_n(&sample_tallies, __ATOMIC_ACQUIRE);
+}
+
+uint32_t sample_count_edges(void)
+{
+    uint32_t n = 0;
+    for (const struct sample_tally *tally = first_tally(); tally != NULL; tally = tally->next)
+        n += __atomic_load_n(&tally->n_edges, __ATOMIC_ACQUIRE);
+    return n;
+}
+
+/* Without libm: two errors that know nothing of each other make one. */
+static uint64_t add_error(uint64_t error, double variance)
+{
+    double sum = (double)error * (double)error + variance;
+    double root = (double)error + 1;
+    for (int i = 0; i < 60 && root * root < sum; i++)
+        root *= 2;
+    for (int i = 0; i < 8; i++)
+        root = (root + sum / root) / 2;
+    return (uint64_t)root;
+}
+
+static void add_line(struct code_total *code, struct line_total *line,
+                     const struct sample_line *sampled)
+{
+    int64_t exclusive = (int64_t)sampled->exclusive - (int64_t)sampled->covered;
+    line->exclusive += exclusive;
+    line->inclusive += (int64_t)sampled->inclusive;
+    line->samples += sampled->samples;
+    line->exclusive_error = add_error(line->exclusive_error, sampled->exclusive_squares);
+    line->inclusive_error = add_error(line->inclusive_error, sampled->inclusive_squares);
+    code->exclusive += exclusive;
+    code->discarded += sampled->discarded;
+    code->exclusive_error = add_error(code->exclusive_error, sampled->exclusive_squares);
+}
+
+static void add_table(struct account_totals *totals, const struct sample_table *table)
+{
+    struct code_total *code = &totals->codes[table->code->id - 1];
+    code->inclusive += (int64_t)table->inclusive;
+    code->samples += table->samples;
+    code->inclusive_error = add_error(code->inclusive_error, table->inclusive_squares);
+    for (uint32_t i = 0; i < table->code->n_lines; i++)
+        add_line(code, &code->lines[i], &table->lines[i]);
+}
+
+/* Adds the edges of a tally; returns how many more there is room for. */
+static uint32_t add_edges(struct account_totals *totals, const struct sample_tally *tally,
+                          uint32_t room)
+{
+    uint32_t n_slots = __atomic_load_n(&tally->n_edge_slots, __ATOMIC_ACQUIRE);
+    const struct sample_edge *edges = __atomic_load_n(&tally->edges, __ATOMIC_ACQUIRE);
+    for (uint32_t i = 0; i < n_slots && room != 0; i++) {
+        const struct sample_edge *edge = &edges[i];
+        if (edge->callee == 0 || edge->callee > totals->n_codes || edge->caller > totals->n_codes)
+            continue;
+        totals->edges[totals->n_edges++] = (struct call_total){
+            .caller = edge->caller,
+            .line = edge->line,
+            .callee = edge->callee,
+            .inclusive = (int64_t)edge->inclusive,
+            .exclusive = (int64_t)edge->exclusive - (int64_t)edge->covered,
+        };
+        room--;
+    }
+    return room;
+}
+
+/* ---- calls of hot code ---------------------------------------------------------------------- */
+
+/* Calls of a code object that no edge has yet. */
+static uint64_t calls_left(const struct account_totals *totals, uint32_t id)
+{
+    uint64_t left = totals->codes[id - 1].calls;
+    for (uint32_t i = 0; i < totals->n_edges; i++)
+        if (totals->edges[i].callee == id)
+            left = left > totals->edges[i].calls ? left - totals->edges[i].calls : 0;
+    return left;
+}
+
+/*
+ * How often hot code was called is known, but not from where: its calls are divided among its
+ * callers by time. With one caller that is exact.
+ */
+static void divide_calls(struct account_totals *totals, uint32_t first_sampled, uint32_t id)
+{
+    uint64_t left = calls_left(totals, id);
+    int64_t ticks = 0;
+    for (uint32_t i = first_sampled; i < totals->n_edges; i++)
+        if (totals->edges[i].callee == id)
+            ticks += totals->edges[i].inclusive;
+    for (uint32_t i = first_sampled; i < totals->n_edges && ticks > 0; i++) {
+        struct call_total *edge = &totals->edges[i];
+        uint64_t calls;
+        if (edge->callee != id)
+            continue;
+        calls = (uint64_t)((double)left * (double)edge->inclusive / (double)ticks + 0.5);
+        edge->calls = calls > left ? left : calls;
+        left -= edge->calls;
+        ticks -= edge->inclusive;
+    }
+}
+
+void sample_add(struct account_totals *totals, uint32_t n_edges)
+{
+    uint32_t first_sampled = totals->n_edges;
+    for (const struct sample_tally *tally = first_tally(); tally != NULL; tally = tally->next) {
+        uint32_t n_tables = __atomic_load_n(&tally->n_tables, __ATOMIC_ACQUIRE);
+        for (uint32_t id = 1; id < n_tables && id <= totals->n_codes; id++) {
+            const struct sample_table *table = __atomic_load_n(
+                &__atomic_load_n(&tally->tables, __ATOMIC_ACQUIRE)[id], __ATOMIC_ACQUIRE);
+            if (table != NULL)
+                add_table(totals, table);
+        }
+        n_edges = add_edges(totals, tally, n_edges);
+    }
+    for (uint32_t id = 1; id <= totals->n_codes; id++)
+        if (totals->codes[id - 1].samples != 0)
+            divide_calls(totals, first_sampled, id);
+}

@@ -1,0 +1,356 @@
+/*
+ * symbolize_libdw.c - symbolize.h with elfutils: DWARF with what is inlined, symbol tables, debug
+ * files apart from their objects (by build id and by .gnu_debuglink), and debuginfod.
+ */
+#include "profile/symbolize.h"
+
+#include "profile/demangle.h"
+#include "profile/vec.h"
+
+#include <dlfcn.h>
+#include <dwarf.h>
+#include <elfutils/libdwelf.h>
+#include <elfutils/libdwfl.h>
+#include <fcntl.h>
+#include <gelf.h>
+#include <stdio.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+struct opened_module {
+    uint32_t id; /* 0 = never asked about */
+    uint8_t verdict;
+    Dwfl *dwfl; /* owned; NULL = there is nothing to look into */
+    Dwfl_Module *module;
+    GElf_Addr bias;
+};
+
+struct symbolizer {
+    VEC(struct opened_module) modules; /* by id */
+    VEC(char *) texts;                 /* owned: what was handed out */
+};
+
+struct symbolizer *symbolizer_open(void)
+{
+    return calloc(1, sizeof(struct symbolizer));
+}
+
+void symbolizer_close(struct symbolizer *symbolizer)
+{
+    if (symbolizer == NULL)
+        return;
+    for (size_t i = 0; i < symbolizer->modules.n; i++) {
+        if (symbolizer->modules.items[i].dwfl != NULL)
+            dwfl_end(symbolizer->modules.items[i].dwfl);
+    }
+    for (size_t i = 0; i < symbolizer->texts.n; i++)
+        free(symbolizer->texts.items[i]);
+    vec_release(&symbolizer->modules);
+    vec_release(&symbolizer->texts);
+    free(symbolizer);
+}
+
+/* Takes over a text; NULL stays NULL. */
+static const char *keep(struct symbolizer *symbolizer, char *text)
+{
+    char **slot = text == NULL ? NULL : vec_add(&symbolizer->texts);
+    if (slot == NULL) {
+        free(text);
+        return NULL;
+    }
+    *slot = text;
+    return text;
+}
+
+/* ---- files -------------------------------------------------------------------------------- */
+
+static bool has_build_id(const char *path, const struct rec_module *module)
+{
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    const void *id;
+    Elf *elf;
+    ssize_t n;
+    bool is_same;
+    if (fd < 0)
+        return false;
+    elf = elf_begin(fd, ELF_C_READ_MMAP, NULL);
+    n = elf == NULL ? -1 : dwelf_elf_gnu_build_id(elf, &id);
+    is_same = n >= 0 && (uint32_t)n == module->build_id_bytes &&
+              (n == 0 || memcmp(id, module->build_id, (size_t)n) == 0);
+    elf_end(elf);
+    close(fd);
+    return is_same;
+}
+
+/* Whether the file at the module's path is what was loaded. */
+static bool is_same_file(const struct rec_module *module, const char *path)
+{
+    struct stat file;
+    if (stat(path, &file) != 0 || !S_ISREG(file.st_mode) || !has_build_id(path, module))
+        return false;
+    if (module->build_id_bytes != 0 || module->file_bytes == 0)
+        return true;
+    return (uint64_t)file.st_size == module->file_bytes &&
+           (uint64_t)file.st_mtim.tv_sec * 1000000000u + (uint64_t)file.st_mtim.tv_nsec ==
+               module->file_mtime_ns;
+}
+
+static void hex_of(const struct rec_module *module, char *out)
+{
+    for (uint32_t i = 0; i < module->build_id_bytes; i++)
+        sprintf(out + 2 * i, "%02x", module->build_id[i]);
+}
+
+/* A file for the build id from a debuginfod server, in its client's cache; -1: there is none. */
+static int ask_server(const struct rec_module *module, const char *what)
+{
+    typedef void *(*begin_fn)(void);
+    typedef int (*find_fn)(void *, const unsigned char *, int, char **);
+    typedef void (*end_fn)(void *);
+    void *library, *client;
+    char name[64] = "debuginfod_find_";
+    begin_fn begin;
+    find_fn find;
+    end_fn end;
+    int fd = -1;
+    if (getenv("DEBUGINFOD_URLS") == NULL ||
+        (library = dlopen("libdebuginfod.so.1", RTLD_LAZY | RTLD_LOCAL)) == NULL)
+        return -1;
+    begin = (begin_fn)dlsym(library, "debuginfod_begin");
+    find = (find_fn)dlsym(library, strcat(name, what));
+    end = (end_fn)dlsym(library, "debuginfod_end");
+    client = begin == NULL || find == NULL || end == NULL ? NULL : begin();
+    if (client != NULL) {
+        fd = find(client, module->build_id, (int)module->build_id_bytes, NULL);
+        end(client);
+    }
+    return fd < 0 ? -1 : fd;
+}
+
+/* A file that has the module's build id, wherever it is: the object itself, or its debug file. */
+static int open_by_build_id(const struct rec_module *module)
+{
+    static const char *const endings[] = {"", ".debug"};
+    char hex[2 * BUILD_ID_MAX_BYTES + 1] = "";
+    char path[2 * BUILD_ID_MAX_BYTES + 64];
+    int fd = -1;
+    if (module->build_id_bytes < 2)
+        return -1;
+    hex_of(module, hex);
+    for (size_t i = 0; i < 2; i++) {
+        sprintf(path, "/usr/lib/debug/.build-id/%.2s/%s%s", hex, hex + 2, endings[i]);
+        if (has_build_id(path, module))
+            return open(path, O_RDONLY | O_CLOEXEC);
+    }
+    fd = ask_server(module, "executable");
+    return fd >= 0 ? fd : ask_server(module, "debuginfo");
+}
+
+static enum module_verdict open_file(struct opened_module *opened, const char *path, int fd)
+{
+    static char *debuginfo_path; /* NULL: the usual places */
+    static const Dwfl_Callbacks callbacks = {
+        .find_elf = dwfl_build_id_find_elf,
+        .find_debuginfo = dwfl_standard_find_debuginfo,
+        .section_address = dwfl_offline_section_address,
+        .debuginfo_path = &debuginfo_path,
+    };
+    opened->dwfl = dwfl_begin(&callbacks);
+    if (opened->dwfl != NULL) {
+        opened->module = dwfl_report_offline(opened->dwfl, path, path, fd);
+        dwfl_report_end(opened->dwfl, NULL, NULL);
+        if (opened->module != NULL && dwfl_module_getelf(opened->module, &opened->bias) != NULL)
+            return MODULE_FOUND;
+        if (opened->module == NULL && fd >= 0)
+            close(fd);
+        dwfl_end(opened->dwfl);
+        opened->dwfl = NULL;
+    } else if (fd >= 0) {
+        close(fd);
+    }
+    return MODULE_UNREADABLE;
+}
+
+static enum module_verdict find_file(struct opened_module *opened, const struct rec_module *module,
+                                     const char *path)
+{
+    int fd;
+    /* The kernel's own object has no file. */
+    if (path[0] != '/')
+        return MODULE_FOUND;
+    if (is_same_file(module, path))
+        return open_file(opened, path, -1);
+    fd = open_by_build_id(module);
+    if (fd >= 0)
+        return open_file(opened, path, fd);
+    return access(path, F_OK) == 0 ? MODULE_REPLACED : MODULE_MISSING;
+}
+
+enum module_verdict symbolizer_module(struct symbolizer *symbolizer,
+                                      const struct rec_module *module, const char *path)
+{
+    struct opened_module *opened;
+    if (vec_reserve(&symbolizer->modules, module->id + 1ul) != 0)
+        return MODULE_UNREADABLE;
+    if (symbolizer->modules.n <= module->id)
+        symbolizer->modules.n = module->id + 1ul;
+    opened = &symbolizer->modules.items[module->id];
+    if (opened->id == 0) {
+        elf_version(EV_CURRENT);
+        opened->id = module->id;
+        opened->verdict = (uint8_t)find_file(opened, module, path);
+    }
+    return opened->verdict;
+}
+
+/* ---- functions and lines ------------------------------------------------------------------ */
+
+static bool is_function(Dwarf_Die *die)
+{
+    int tag = dwarf_tag(die);
+    return tag == DW_TAG_subprogram || tag == DW_TAG_inlined_subroutine ||
+           tag == DW_TAG_entry_point;
+}
+
+static const char *name_of(struct symbolizer *symbolizer, Dwarf_Die *die)
+{
+    Dwarf_Attribute found;
+    Dwarf_Attribute *attribute = dwarf_attr_integrate(die, DW_AT_linkage_name, &found);
+    const char *name = attribute == NULL ? NULL : dwarf_formstring(attribute);
+    if (name == NULL)
+        name = dwarf_diename(die);
+    return name == NULL ? NULL : keep(symbolizer, demangle(name));
+}
+
+/* A file name of a line table, made absolute. */
+static const char *file_text(struct symbolizer *symbolizer, Dwarf_Die *cu, const char *name)
+{
+    Dwarf_Attribute found;
+    Dwarf_Attribute *folder;
+    const char *text;
+    char *joined;
+    if (name == NULL)
+        return NULL;
+    folder = name[0] == '/' ? NULL : dwarf_attr(cu, DW_AT_comp_dir, &found);
+    text = folder == NULL ? NULL : dwarf_formstring(folder);
+    if (text == NULL)
+        return keep(symbolizer, strdup(name));
+    joined = malloc(strlen(text) + strlen(name) + 2);
+    if (joined != NULL)
+        sprintf(joined, "%s/%s", text, name);
+    return keep(symbolizer, joined);
+}
+
+/* Where an inlined function was called: the place in the next function out. */
+static void call_site(struct symbolizer *symbolizer, Dwarf_Die *cu, Dwarf_Die *die,
+                      struct symbol_text *outer)
+{
+    Dwarf_Attribute found;
+    Dwarf_Files *files;
+    Dwarf_Word number;
+    size_t n_files;
+    Dwarf_Attribute *attribute = dwarf_attr(die, DW_AT_call_line, &found);
+    if (attribute != NULL && dwarf_formudata(attribute, &number) == 0)
+        outer->line = (uint32_t)number;
+    attribute = dwarf_attr(die, DW_AT_call_file, &found);
+    if (attribute != NULL && dwarf_formudata(attribute, &number) == 0 &&
+        dwarf_getsrcfiles(cu, &files, &n_files) == 0 && number < n_files)
+        outer->file = file_text(symbolizer, cu, dwarf_filesrc(files, number, NULL, NULL));
+}
+
+/* The unit that an address is in; not every compiler writes the table that says so. */
+static Dwarf_Die *unit_of(Dwfl_Module *module, Dwarf_Addr address, Dwarf_Addr *bias)
+{
+    Dwarf_Die *cu = dwfl_module_addrdie(module, address, bias);
+    if (cu != NULL)
+        return cu;
+    while ((cu = dwfl_module_nextcu(module, cu, bias)) != NULL) {
+        if (dwarf_haspc(cu, address - *bias) > 0)
+            return cu;
+    }
+    return NULL;
+}
+
+/* The functions that an address is in, as they were inlined into each other; innermost first. */
+static unsigned find_scopes(Dwarf_Die *cu, Dwarf_Addr address, Dwarf_Die *functions)
+{
+    Dwarf_Die *scopes = NULL, *nested = NULL;
+    unsigned n = 0;
+    int n_nested = 0;
+    /* What the first call gives goes on where a function was defined, not where it was called. */
+    if (dwarf_getscopes(cu, address, &scopes) > 0)
+        n_nested = dwarf_getscopes_die(&scopes[0], &nested);
+    for (int i = 0; i < n_nested && n < SYMBOL_MAX_FRAMES; i++) {
+        if (!is_function(&nested[i]))
+            continue;
+        functions[n++] = nested[i];
+        if (dwarf_tag(&nested[i]) == DW_TAG_subprogram)
+            break;
+    }
+    free(scopes);
+    free(nested);
+    return n;
+}
+
+static unsigned find_in_dwarf(struct symbolizer *symbolizer, const struct opened_module *opened,
+                              Dwarf_Addr address, struct symbol_text *frames)
+{
+    Dwarf_Die functions[SYMBOL_MAX_FRAMES];
+    Dwarf_Addr bias;
+    Dwfl_Line *line;
+    unsigned n;
+    int number = 0;
+    Dwarf_Die *cu = unit_of(opened->module, address, &bias);
+    n = cu == NULL ? 0 : find_scopes(cu, address - bias, functions);
+    if (n == 0)
+        return 0;
+    memset(frames, 0, n * sizeof *frames);
+    line = dwfl_module_getsrc(opened->module, address);
+    if (line != NULL) {
+        const char *file = dwfl_lineinfo(line, NULL, &number, NULL, NULL, NULL);
+        frames[0].file = file_text(symbolizer, cu, file);
+        frames[0].line = number < 0 ? 0 : (uint32_t)number;
+    }
+    for (unsigned i = 0; i < n; i++) {
+        frames[i].name = name_of(symbolizer, &functions[i]);
+        if (i + 1 < n)
+            call_site(symbolizer, cu, &functions[i], &frames[i + 1]);
+    }
+    return n;
+}
+
+static unsigned find_in_symbols(struct symbolizer *symbolizer, const struct opened_module *opened,
+                                Dwarf_Addr address, struct symbol_text *frame)
+{
+    GElf_Off offset;
+    GElf_Sym symbol;
+    const char *name =
+        dwfl_module_addrinfo(opened->module, address, &offset, &symbol, NULL, NULL, NULL);
+    if (name == NULL || name[0] == '\0' || (symbol.st_size != 0 && offset >= symbol.st_size))
+        return 0;
+    *frame = (struct symbol_text){.name = keep(symbolizer, demangle(name))};
+    return frame->name == NULL ? 0 : 1;
+}
+
+unsigned symbolizer_find(struct symbolizer *symbolizer, const struct rec_module *module,
+                         uint64_t address, struct symbol_text *frames)
+{
+    const struct opened_module *opened;
+    struct symbol_text symbol;
+    unsigned n;
+    if (module->id >= symbolizer->modules.n)
+        return 0;
+    opened = &symbolizer->modules.items[module->id];
+    if (opened->dwfl == NULL)
+        return 0;
+    n = find_in_dwarf(symbolizer, opened, address + opened->bias, frames);
+    if (n != 0 && frames[n - 1].name != NULL)
+        return n;
+    if (find_in_symbols(symbolizer, opened, address + opened->bias, &symbol) == 0)
+        return 0;
+    if (n == 0)
+        frames[n++] = symbol;
+    else
+        frames[n - 1].name = symbol.name;
+    return n;
+}

@@ -1,0 +1,84 @@
+#include "lines/sample_totals.h"
+
+#include "check.h"
+#include "lines/sample_tally.h"
+
+static struct lines_code codes[] = {
+    {.id = 1, .first_line = 10, .n_lines = 5}, /* hot */
+    {.id = 2, .first_line = 20, .n_lines = 5}, /* cold, calls it */
+    {.id = 3, .first_line = 30, .n_lines = 5}, /* hot, calls it too */
+};
+static struct line_total lines[3][5];
+static struct code_total code_totals[3];
+static struct call_total edges[20];
+
+static struct sample_place at(uint32_t id, uint32_t line)
+{
+    return (struct sample_place){.code = &codes[id - 1], .line = line, .is_hot = id != 2};
+}
+
+static const struct call_total *edge_of(const struct account_totals *totals, uint32_t caller,
+                                        uint32_t line, uint32_t callee)
+{
+    for (uint32_t i = totals->n_edges; i-- > 0;) /* what was sampled is behind what was seen */
+        if (totals->edges[i].caller == caller && totals->edges[i].line == line &&
+            totals->edges[i].callee == callee)
+            return &totals->edges[i];
+    CHECK(false);
+    return NULL;
+}
+
+int main(void)
+{
+    static struct sample_tally one, two;
+    struct account_totals totals = {
+        .codes = code_totals, .n_codes = 3, .edges = edges, .n_edges = 1};
+    struct sample_place from_cold[] = {at(1, 2), at(2, 3)}, from_hot[] = {at(1, 4), at(3, 1)};
+    struct sample_clock clock = {.line = at(2, 3)}, nowhere = {0};
+    uint32_t n;
+
+    for (int i = 0; i < 3; i++)
+        code_totals[i] = (struct code_total){.code = &codes[i], .lines = lines[i]};
+    /* Before it turned hot, code 1 was called ten times from the cold line; then 40 times more. */
+    edges[0] = (struct call_total){.caller = 2, .line = 23, .callee = 1, .calls = 10};
+    code_totals[0].calls = 50;
+    code_totals[1].exclusive = lines[1][3].exclusive =
+        1000; /* by a clock that ran through it all */
+    lines[0][2] = (struct line_total){.exclusive = 70, .inclusive = 80, .exclusive_error = 30};
+
+    tally_publish(&one);
+    tally_publish(&two);
+    tally_add(&one, from_cold, 2, &clock, 300);
+    tally_add(&two, from_cold, 2, &clock, 400);
+    tally_add(&two, from_hot, 2, &nowhere, 100);
+    tally_discard(&two, from_hot, 2);
+    n = sample_count_edges();
+    CHECK(n <= 19);
+    sample_add(&totals, n);
+
+    CHECK_EQ(lines[0][2].exclusive, 770); /* both regimes, both tallies */
+    CHECK_EQ(lines[0][2].inclusive, 780);
+    CHECK_EQ(lines[0][2].samples, 2);
+    CHECK_EQ(lines[0][2].exclusive_error, 500); /* of 30, 300 and 400 */
+    CHECK_EQ(lines[1][3].exclusive, 300);       /* what its clock counted of code 1 is taken out */
+    CHECK_EQ(code_totals[1].exclusive, 300);
+    CHECK_EQ(lines[2][1].inclusive, 100);
+    CHECK_EQ(lines[2][1].exclusive, 0);
+    CHECK_EQ(code_totals[0].samples, 3);
+    CHECK_EQ(code_totals[0].discarded, 1);
+    CHECK_EQ(code_totals[0].inclusive, 800);
+    CHECK_EQ(code_totals[0].exclusive, 800);
+
+    uint64_t calls = 0;
+    int64_t inclusive = 0, covered = 0;
+    for (uint32_t i = 0; i < totals.n_edges; i++) {
+        calls += edges[i].callee == 1 ? edges[i].calls : 0;
+        inclusive += edges[i].callee == 1 ? edges[i].inclusive : 0;
+        covered -= edges[i].callee == 2 ? edges[i].exclusive : 0;
+    }
+    CHECK_EQ(calls, 50);
+    CHECK_EQ(inclusive, 800);
+    CHECK_EQ(covered, 700);
+    CHECK_EQ(edge_of(&totals, 3, 31, 1)->calls, 5); /* an eighth of the 40 */
+    return 0;
+}
