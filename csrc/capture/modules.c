@@ -4,9 +4,9 @@
 #include "base/arena.h" /* pages */
 #include "base/table.h" /* hash_u64 */
 
-#include <errno.h>
-#include <limits.h>
+#include <fcntl.h>
 #include <link.h> /* dl_iterate_phdr */
+#include <stdio.h> /* snprintf */
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -101,7 +101,7 @@ static void see_path(struct seen_module *seen, const char *name, bool is_first)
     strncpy(seen->path, name, sizeof seen->path - 1);
 }
 
-/* Two files at one path differ in this, whether they have a build id or not. */
+/* Not the file's size and time: it may be replaced while it is loaded. */
 static uint64_t identity_of(const struct seen_module *seen)
 {
     uint64_t hash = seen->module.bias;
@@ -109,8 +109,7 @@ static uint64_t identity_of(const struct seen_module *seen)
         hash = hash_u64(hash ^ (uint8_t)*at);
     for (uint32_t i = 0; i < seen->record.build_id_bytes; i++)
         hash = hash_u64(hash ^ seen->record.build_id[i]);
-    hash = hash_u64(hash ^ seen->record.file_bytes);
-    return hash_u64(hash ^ seen->record.file_mtime_ns);
+    return hash;
 }
 
 static int see_module(struct dl_phdr_info *info, size_t n_bytes, void *data)
@@ -139,6 +138,26 @@ static int see_module(struct dl_phdr_info *info, size_t n_bytes, void *data)
     return 0;
 }
 
+/* What was opened by a relative path is found again from elsewhere. Without realpath's malloc. */
+static void make_absolute(struct seen_module *seen)
+{
+    char link[32], path[sizeof seen->path];
+    int fd;
+    ssize_t n;
+    if (seen->path[0] == '/' || strchr(seen->path, '/') == NULL)
+        return;
+    fd = open(seen->path, O_PATH | O_CLOEXEC);
+    if (fd < 0)
+        return;
+    snprintf(link, sizeof link, "/proc/self/fd/%d", fd);
+    n = readlink(link, path, sizeof path - 1);
+    close(fd);
+    if (n <= 0 || path[0] != '/')
+        return;
+    path[n] = '\0';
+    memcpy(seen->path, path, (size_t)n + 1);
+}
+
 int modules_look(struct modules_snapshot *snapshot)
 {
     int failed;
@@ -150,6 +169,7 @@ int modules_look(struct modules_snapshot *snapshot)
     for (uint32_t i = 0; i < snapshot->n; i++) {
         struct seen_module *seen = &snapshot->seen[i];
         struct stat file;
+        make_absolute(seen);
         if (seen->path[0] == '/' && stat(seen->path, &file) == 0) {
             seen->record.file_bytes = (uint64_t)file.st_size;
             seen->record.file_mtime_ns =

@@ -97,10 +97,10 @@ static int write_tail(struct bundle *bundle, const struct stream *stream)
 
 static int write_ring(struct bundle *bundle)
 {
-    bundle->workspace = malloc(block_workspace_bytes());
+    if (bundle->log->ring == NULL)
+        return 0;
     bundle->packer = calloc(1, packer_bytes());
-    errno = ENOMEM;
-    if (bundle->workspace == NULL || bundle->packer == NULL || write_ring_tables(bundle) != 0)
+    if (bundle->packer == NULL || write_ring_tables(bundle) != 0)
         return -1;
     for (size_t i = 0; i < bundle->log->streams.n; i++) {
         const struct stream *stream = &bundle->log->streams.items[i];
@@ -110,14 +110,37 @@ static int write_ring(struct bundle *bundle)
     return 0;
 }
 
-int bundle_write(const struct log_reader *log, int fd, struct read_error *error)
+static int write_symbols(struct bundle *bundle, const struct stored_symbols *symbols)
+{
+    for (size_t i = 0; i < symbols->blocks.n; i++) {
+        const struct symbol_block *block = &symbols->blocks.items[i];
+        struct block_header header = {.kind = BLOCK_DICT, .n_records = block->n_records};
+        if (write_block(bundle, &header, block->bytes, block->n_bytes) != 0)
+            return -1;
+    }
+    return 0;
+}
+
+/* Everything up to the END block, what is added, and then that. */
+static int write_log(struct bundle *bundle, const struct stored_symbols *symbols)
+{
+    const struct log_reader *log = bundle->log;
+    const size_t end_at = log->ending == LOG_ENDED ? log->damaged_at : log->good_bytes;
+    errno = ENOMEM;
+    bundle->workspace = malloc(block_workspace_bytes());
+    if (bundle->workspace == NULL || write_all(bundle->fd, log->bytes, end_at) != 0 ||
+        write_ring(bundle) != 0 || (symbols != NULL && write_symbols(bundle, symbols) != 0))
+        return -1;
+    return write_all(bundle->fd, log->bytes + end_at, log->good_bytes - end_at);
+}
+
+int bundle_write(const struct log_reader *log, const struct stored_symbols *symbols, int fd,
+                 struct read_error *error)
 {
     struct bundle bundle = {.log = log, .fd = fd};
-    int failed = write_all(fd, log->bytes, log->good_bytes);
-    if (failed == 0 && log->ring != NULL)
-        failed = write_ring(&bundle);
+    int failed = write_log(&bundle, symbols);
     if (failed)
-        read_fail(error, READ_CANNOT_OPEN, "cannot be merged: %s", strerror(errno));
+        read_fail(error, READ_CANNOT_OPEN, "cannot be written again: %s", strerror(errno));
     free(bundle.workspace);
     free(bundle.packer);
     free(bundle.packed);

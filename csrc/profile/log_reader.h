@@ -54,7 +54,7 @@ struct log_reader {
     VEC(struct stream) streams;
     struct table stream_rows; /* thread index -> row of `streams`, plus 1 */
     enum log_ending ending;
-    size_t damaged_at;     /* offset of the first block that could not be used */
+    size_t damaged_at;     /* offset of the first block that could not be used, or of END */
     struct rec_end end;    /* LOG_ENDED */
     uint64_t last_mono_ns; /* when the last block was closed */
     uint64_t n_missing;    /* events that the ordinals say once were there */

@@ -370,28 +370,28 @@ static int put_ending(PyObject *out, const struct built_profile *profile)
     return put(out, "ending", dict);
 }
 
-/* A list of (path, "missing" | "replaced" | "unreadable"): modules whose symbols were looked for
- * in vain. */
-static int put_modules(PyObject *out, const struct built_profile *profile)
+/*
+ * A list of (path, "missing" | "replaced" | "unreadable"): modules whose symbols were looked for in
+ * vain. `verdicts` is by module id, as in struct hybrids.
+ */
+static int put_modules(PyObject *out, const struct dictionary *tables, const uint8_t *verdicts,
+                       size_t n_verdicts)
 {
     static const char *const names[] = {[MODULE_MISSING] = "missing",
                                         [MODULE_REPLACED] = "replaced",
                                         [MODULE_UNREADABLE] = "unreadable"};
-    const struct dictionary *tables = &profile->log.dict;
     PyObject *list = PyList_New(0);
     if (list == NULL)
         return -1;
-    for (size_t id = 1; id < profile->hybrids.verdicts.n; id++) {
-        uint8_t verdict = profile->hybrids.verdicts.items[id];
-        const struct text *path;
+    for (size_t id = 1; id < n_verdicts; id++) {
+        uint32_t path = tables->modules.items[id].path;
+        const struct text *text = &tables->strings.items[path < tables->strings.n ? path : 0];
         PyObject *item;
         int failed;
-        if (verdict <= MODULE_FOUND + 1)
+        if (verdicts[id] <= MODULE_FOUND + 1)
             continue;
-        path = &tables->strings.items[tables->modules.items[id].path < tables->strings.n
-                                          ? tables->modules.items[id].path
-                                          : 0];
-        item = Py_BuildValue("Ns", text_object(path->bytes, path->n_bytes), names[verdict - 1]);
+        item =
+            Py_BuildValue("Ns", text_object(text->bytes, text->n_bytes), names[verdicts[id] - 1]);
         failed = item == NULL || PyList_Append(list, item) != 0;
         Py_XDECREF(item);
         if (failed) {
@@ -412,7 +412,9 @@ static PyObject *profile_object(const struct built_profile *profile)
         put_python_heap(out, &profile->history.python_heap) != 0 ||
         put_number(out, "next_log", (int64_t)profile->log.next_log) != 0 ||
         put_meta(out, &profile->log.dict) != 0 || put_sources(out, profile) != 0 ||
-        put_modules(out, profile) != 0 || put_ending(out, profile) != 0) {
+        put_modules(out, &profile->log.dict, profile->hybrids.verdicts.items,
+                    profile->hybrids.verdicts.n) != 0 ||
+        put_ending(out, profile) != 0) {
         Py_DECREF(out);
         return NULL;
     }
@@ -480,7 +482,7 @@ static int append_all(const char *path, int fd, struct read_error *error)
         struct log_reader log;
         failed = profile_open_log(&log, path, start, error);
         if (failed == 0)
-            failed = bundle_write(&log, fd, error);
+            failed = bundle_write(&log, NULL, fd, error);
         start = log.next_log;
         log_reader_release(&log);
     } while (failed == 0 && start != 0);
@@ -497,6 +499,54 @@ static PyObject *append_logs(PyObject *module, PyObject *args)
     Py_BEGIN_ALLOW_THREADS failed = append_all(PyBytes_AS_STRING(path), fd, &error);
     Py_END_ALLOW_THREADS if (failed) raise_read_error(module, &error);
     else out = Py_NewRef(Py_None);
+    Py_DECREF(path);
+    return out;
+}
+
+PyDoc_STRVAR(symbolize_log_doc,
+             "symbolize_log(path, start, descriptor)\n--\n\n"
+             "Write a log of a file with the names of its native code to a descriptor. Return a\n"
+             "dict: header, next_log, modules, ended, n_addresses and n_found.\n"
+             "Raise ReadError(message, kind).");
+
+static PyObject *symbolized_object(const struct log_reader *log,
+                                   const struct stored_symbols *symbols)
+{
+    PyObject *out = PyDict_New();
+    if (out == NULL)
+        return NULL;
+    if (put_header(out, log) != 0 ||
+        put_modules(out, &log->dict, symbols->verdicts.items, symbols->verdicts.n) != 0 ||
+        put_number(out, "next_log", (int64_t)log->next_log) != 0 ||
+        put_number(out, "ended", log->ending == LOG_ENDED) != 0 ||
+        put_number(out, "n_addresses", (int64_t)symbols->n_addresses) != 0 ||
+        put_number(out, "n_found", (int64_t)symbols->n_found) != 0) {
+        Py_DECREF(out);
+        return NULL;
+    }
+    return out;
+}
+
+static PyObject *symbolize_log(PyObject *module, PyObject *args)
+{
+    struct log_reader log;
+    struct stored_symbols symbols = {0};
+    struct read_error error;
+    PyObject *path, *out = NULL;
+    Py_ssize_t start;
+    int fd, failed;
+    if (!PyArg_ParseTuple(args, "O&ni:symbolize_log", PyUnicode_FSConverter, &path, &start, &fd))
+        return NULL;
+    Py_BEGIN_ALLOW_THREADS failed =
+        profile_open_log(&log, PyBytes_AS_STRING(path), (size_t)start, &error);
+    if (failed == 0 && stored_symbols_find(&symbols, &log.dict) != 0)
+        failed = read_fail_memory(&error);
+    if (failed == 0)
+        failed = bundle_write(&log, &symbols, fd, &error);
+    Py_END_ALLOW_THREADS if (failed) raise_read_error(module, &error);
+    else out = symbolized_object(&log, &symbols);
+    stored_symbols_release(&symbols);
+    log_reader_release(&log);
     Py_DECREF(path);
     return out;
 }
@@ -525,6 +575,7 @@ static int module_clear(PyObject *module)
 
 static PyMethodDef methods[] = {{"read_log", read_log, METH_VARARGS, read_log_doc},
                                 {"append_logs", append_logs, METH_VARARGS, append_logs_doc},
+                                {"symbolize_log", symbolize_log, METH_VARARGS, symbolize_log_doc},
                                 {0}};
 
 static PyModuleDef_Slot slots[] = {

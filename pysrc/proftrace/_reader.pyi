@@ -10,5 +10,8 @@ class ReadError(Exception):
 def read_log(path: str, start: int = 0, show_native: bool = True, /) -> dict[str, object]:
     """Return the columns of the log that starts there; "next_log" is where another one does."""
 
+def symbolize_log(path: str, start: int, descriptor: int, /) -> dict[str, object]:
+    """Write a log with the names of its native code to a descriptor; return what came of it."""
+
 def append_logs(path: str, descriptor: int, /) -> None:
     """Write all logs of a file, with what their rings hold, to a descriptor."""

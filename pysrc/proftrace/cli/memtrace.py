@@ -105,6 +105,7 @@ COMMANDS: Mapping[str, Command] = {
     "summary": _report("summary", "Print the places that hold the most memory."),
     "stats": _report("stats", "Print numbers of the whole run."),
     "merge": _report("merge", "Put the captures of several processes into one file."),
+    "symbolize": _report("symbolize", "Store the names of native code in a capture."),
     "transform": _report("transform", "Write a capture in another format (csv)."),
 }
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import stat
 import sys
 from argparse import ArgumentTypeError, Namespace
 from collections.abc import Sequence
@@ -15,11 +16,13 @@ from proftrace.cli.captures import (
     refuse_to_replace_captures,
 )
 from proftrace.cli.options import Parser
-from proftrace.model.load import append_logs
+from proftrace.cli.outcome import print_warnings
+from proftrace.errors import CaptureFileError
+from proftrace.model.load import append_logs, symbolize_logs
 from proftrace.model.profile import Profile
 from proftrace.render.base import check_output, write_output, write_stepwise
 from proftrace.render.terminal import terminal_of
-from proftrace.units import printable
+from proftrace.units import format_count, printable
 from proftrace.views.notes import notes_on
 from proftrace.views.selection import Selection
 
@@ -118,6 +121,50 @@ def merge(words: Sequence[str]) -> int:
     if output != "-":
         print(f"Wrote {printable(output)}")
     return 0
+
+
+def symbolize(words: Sequence[str]) -> int:
+    """Store the names of native code in captures."""
+    parser = _parser("symbolize", symbolize.__doc__)
+    add_captures(parser)
+    options = parser.parse_args(words)
+    for path in find_captures(options.captures, children=options.children):
+        _symbolize_in_place(path)
+    return 0
+
+
+def _symbolize_in_place(path: str) -> None:
+    """Replace a capture by itself with names; it stays as it was if that fails."""
+    if not os.path.isfile(path):
+        problem = "not a regular file" if os.path.exists(path) else "no such file"
+        raise CaptureFileError(f"{printable(path)}: cannot be read: {problem}")
+    mode = stat.S_IMODE(os.stat(path).st_mode)
+    with write_stepwise(path, force=True) as descriptor:
+        result = symbolize_logs(path, descriptor)
+        if not result.has_native:
+            raise CaptureFileError(f"{printable(path)}: no native stacks (memtrace run --native)")
+        for pid in result.recording:
+            if _is_running(pid):
+                raise CaptureFileError(
+                    f"{printable(path)}: process {pid} is still writing to it, or another process"
+                    " has its number now (memtrace merge makes a copy)"
+                )
+    os.chmod(path, mode)
+    print_warnings("memtrace", result.warnings)
+    print(
+        f"Stored {format_count(result.n_found)} of {format_count(result.n_addresses)} names"
+        f" in {printable(path)}"
+    )
+
+
+def _is_running(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except OSError:  # it is somebody else's
+        return True
+    return True
 
 
 # ---- what they share ----------------------------------------------------------------------------

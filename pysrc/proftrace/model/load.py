@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from array import array
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any
 
@@ -31,7 +32,8 @@ from proftrace.units import format_count, printable
 
 HAS_MEMORY = 1  # content flags of the file header
 HAS_LINES = 2
-_NO_PYTHON_STACKS = 8  # option flag
+_NATIVE = 1  # option flags
+_NO_PYTHON_STACKS = 8
 _END_WRITE_FAILED = 1  # reasons of an END block
 _END_EXEC = 2
 
@@ -70,6 +72,46 @@ def append_logs(path: str, descriptor: int) -> None:
         _reader.append_logs(path, descriptor)
     except _reader.ReadError as error:
         raise CaptureFileError(f"{printable(path)}: {error.args[0]}") from None
+
+
+@dataclass(frozen=True, slots=True)
+class Symbolized:
+    """What came of looking up the native code of a capture.
+
+    `n_addresses`: that had no name in the capture; `n_found`: that have one now. `recording`: ids
+    of processes whose logs were not closed. `warnings` are lines for stderr.
+    """
+
+    has_native: bool
+    n_addresses: int
+    n_found: int
+    recording: Sequence[int]
+    warnings: Sequence[str]
+
+
+def symbolize_logs(path: str, descriptor: int) -> Symbolized:
+    """Write the logs in a file, with the names of their native code, to a descriptor."""
+    has_native, n_addresses, n_found, start = False, 0, 0, 0
+    recording: list[int] = []
+    modules: list[tuple[str, str]] = []
+    while True:
+        try:
+            log: _Log = _reader.symbolize_log(path, start, descriptor)
+        except _reader.ReadError as error:
+            raise CaptureFileError(f"{printable(path)}: {error.args[0]}") from None
+        except ValueError:  # a NUL inside the path
+            raise CaptureFileError(f"{printable(path)}: cannot be read: no such file") from None
+        has_native = has_native or bool(log["header"]["options"] & _NATIVE)
+        n_addresses += log["n_addresses"]
+        n_found += log["n_found"]
+        modules += log["modules"]
+        if not log["ended"]:
+            recording.append(log["header"]["pid"])
+        start = log["next_log"]
+        if not start:
+            break
+    warnings = [f"{printable(path)}: {text}" for text in _symbol_warnings(modules)]
+    return Symbolized(has_native, n_addresses, n_found, recording, warnings)
 
 
 def _read_log(path: str, start: int, native: bool) -> _Log:
