@@ -9,6 +9,8 @@
 
 /* Everything is built with hidden visibility; EXPORT is what the loader may see. */
 #define EXPORT __attribute__((visibility("default")))
+/* Says so to those who only see a declaration, too: they need not ask the linker where it is. */
+#define INTERNAL __attribute__((visibility("hidden")))
 #define NODISCARD __attribute__((warn_unused_result))
 #define NOINLINE __attribute__((noinline))
 #define PRINTF_LIKE(fmt, args) __attribute__((format(printf, fmt, args)))

@@ -121,6 +121,7 @@ static struct code_table *table_new(struct lines_thread *thread, const struct li
     table->cells = align_to_cache_line(table + 1);
     for (uint32_t i = 0; i < code->n_lines; i++) {
         table->cells[i].ambiguous = code->ambiguous[i];
+        table->cells[i].covered = code->ambiguous[i] ? COVERED_AMBIGUOUS : 0;
         table->cells[i].probe = code->probes[i];
     }
     __atomic_store_n(&thread->tables[code->id], table, __ATOMIC_RELEASE);
@@ -299,7 +300,7 @@ struct line_cell *account_line(struct lines_thread *thread, int32_t line, uint64
     thread->last = now;
     if (top->start != 0) {
         int64_t hit = (int64_t)(now - top->line_start);
-        if (before->covered == 0)
+        if ((uint32_t)before->covered == 0)
             before->inclusive += hit;
         account_end_hit(before, hit);
     } else {
@@ -353,7 +354,8 @@ void account_yield(struct lines_thread *thread, const void *key, const void *fra
 static void continue_hit(struct lines_frame *frame, const struct suspension *suspended)
 {
     frame->line_start -= (uint64_t)suspended->spent;
-    if (frame->line->covered == 0) /* then the whole of it is going to be added once more */
+    if ((uint32_t)frame->line->covered ==
+        0) /* then the whole of it is going to be added once more */
         frame->line->inclusive -= suspended->spent;
 }
 
@@ -466,7 +468,7 @@ void account_came_back(struct lines_thread *thread, struct line_cell *cell, uint
         return;
     cell->returns++;
     top->line_start -= pending;
-    if (cell->covered == 0)
+    if ((uint32_t)cell->covered == 0)
         cell->inclusive -= (int64_t)pending;
 }
 

@@ -30,14 +30,19 @@
 #define CACHE_LINE_BYTES 64
 #define LINE_BUCKETS 38 /* of a histogram: up to 2^37 ns, more than two minutes */
 
-/* The first 64 bytes are what an event touches. */
+/*
+ * The first 64 bytes are what an event touches. The cell of an ambiguous line counts as covered as
+ * well, so that one look tells whether leaving it is plain.
+ */
+#define COVERED_AMBIGUOUS (1ull << 32)
+
 struct line_cell {
     uint64_t deliveries; /* LINE events */
     int64_t exclusive;
     int64_t inclusive;
     uint64_t longest;           /* hit, in ticks */
     uint64_t shortest_inverted; /* ~ of the shortest one; 0 when there was none */
-    uint64_t covered;           /* frames of this thread that are on this line, below the top */
+    uint64_t covered;           /* by frames of the thread, below the top */
     uint32_t ambiguous;         /* ask account_came_back about every event here */
     uint32_t probe;             /* enum probe_kind */
     int64_t await;
@@ -176,7 +181,7 @@ static inline void account_pop_started(struct lines_thread *thread, uint64_t now
     line->exclusive += (int64_t)(now - thread->last);
     thread->last = now;
     thread->top = below;
-    if (likely(line->covered == 0))
+    if (likely((uint32_t)line->covered == 0))
         line->inclusive += (int64_t)(now - top->line_start);
     below->line->covered--;
     if (likely(--table->active == 0)) {
@@ -256,8 +261,11 @@ NODISCARD int account_resynchronise(struct lines_thread *thread, const void *key
  */
 struct line_cell *account_line(struct lines_thread *thread, int32_t line, uint64_t raw);
 
-/* The same in the plain case; otherwise does nothing and returns false. */
-static inline bool account_line_plain(struct lines_thread *thread, int32_t line, uint64_t raw)
+/*
+ * The same in the plain case: returns how many events the line has had. Otherwise does nothing and
+ * returns 0.
+ */
+static inline uint64_t account_line_plain(struct lines_thread *thread, int32_t line, uint64_t raw)
 {
     struct lines_frame *top = thread->top;
     struct line_cell *before = top->line;
@@ -265,18 +273,18 @@ static inline bool account_line_plain(struct lines_thread *thread, int32_t line,
     struct line_cell *cell = top->cells + index;
     uint64_t now;
     if (unlikely(index >= top->n_lines || cell->ambiguous))
-        return false;
+        return 0;
     if (likely(top->start != 0)) {
         int64_t hit;
-        if (unlikely(before->covered != 0 || before->ambiguous))
-            return false;
+        if (unlikely(before->covered != 0))
+            return 0;
         now = clock_event(&thread->debt, cell->probe, raw);
         hit = (int64_t)(now - top->line_start);
         before->inclusive += hit;
         account_add_hit(before, hit);
     } else {
         if (unlikely(top->callees != 0))
-            return false;
+            return 0;
         now = clock_event(&thread->debt, cell->probe, raw);
         top->start = now;
         top->debt = thread->debt;
@@ -285,8 +293,7 @@ static inline bool account_line_plain(struct lines_thread *thread, int32_t line,
     thread->last = now;
     top->line = cell;
     top->line_start = now;
-    cell->deliveries++;
-    return true;
+    return ++cell->deliveries;
 }
 
 /* Decides about the event at this code unit, which account_line asked about. */

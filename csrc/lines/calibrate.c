@@ -37,7 +37,7 @@ static struct lines_frame work_frame = {
 
 static NOINLINE void work_event(int32_t line)
 {
-    if (!account_line_plain(&work_thread, line, ticks_now()))
+    if (account_line_plain(&work_thread, line, ticks_now()) == 0)
         COMPILER_BARRIER();
 }
 

@@ -49,17 +49,17 @@ struct probe_cost {
 };
 
 /* Read without a lock while they are being adjusted: each is as good as the other. */
-extern struct probe_cost probe_costs[PROBE_KINDS];
+extern INTERNAL struct probe_cost probe_costs[PROBE_KINDS];
 
 /* One standard deviation of `whole`: how far costs differ from place to place. */
 extern uint32_t probe_spreads[PROBE_KINDS];
 
 /* When the speed of the host is looked at again, in raw ticks; UINT64_MAX = never. */
-extern uint64_t probe_check_at;
+extern INTERNAL uint64_t probe_check_at;
 
 /* ns per tick with 16 binary places, for histograms; exact enough for powers of two. */
 #define NS_SCALE_SHIFT 16
-extern uint64_t probe_ns_scale;
+extern INTERNAL uint64_t probe_ns_scale;
 
 /* Adds the cost of an event to a debt and returns the virtual time at which it happened. */
 static inline uint64_t clock_event(uint64_t *debt, enum probe_kind kind, uint64_t raw)

@@ -35,7 +35,7 @@ extern struct hot_code *regime_codes; /* list head; read with acquire order */
  * A LINE event asks whether to change the regime when the number of events of its line has none of
  * these bits: all ones while nothing may turn hot.
  */
-extern uint64_t regime_ask_mask;
+extern INTERNAL uint64_t regime_ask_mask;
 
 /* Code objects may turn hot after n_events LINE events. -1 when memory is out. */
 NODISCARD int regime_allow(uint64_t n_events);

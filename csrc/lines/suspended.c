@@ -2,7 +2,6 @@
 #include "lines/suspended.h"
 
 #include "base/arena.h"
-#include "base/table.h" /* hash_u64 */
 
 #include <pthread.h>
 
@@ -16,7 +15,8 @@ static uint32_t n_slots, n_used;
 /* The slot of a frame, or the free one where it would be. */
 static struct suspension *find_slot(const void *frame)
 {
-    uint32_t at = (uint32_t)hash_u64((uintptr_t)frame);
+    /* Addresses divide by 16; the upper half of the product has of all their bits. */
+    uint32_t at = (uint32_t)(((uintptr_t)frame >> 4) * 0x9e3779b97f4a7c15u >> 32);
     for (;; at++) {
         struct suspension *slot = &slots[at & (n_slots - 1)];
         if (slot->frame == frame || slot->frame == NULL)
@@ -61,7 +61,7 @@ static void put_unlocked(const struct suspension *suspension)
 
 void suspended_put(const struct suspension *suspension)
 {
-    if (has_lock)
+    if (unlikely(has_lock))
         pthread_mutex_lock(&lock);
     put_unlocked(suspension);
     if (has_lock)
@@ -81,7 +81,7 @@ static bool take_unlocked(const void *frame, const void *key, struct suspension 
 bool suspended_take(const void *frame, const void *key, struct suspension *taken)
 {
     bool known;
-    if (has_lock)
+    if (unlikely(has_lock))
         pthread_mutex_lock(&lock);
     known = take_unlocked(frame, key, taken);
     if (has_lock)

@@ -11,6 +11,9 @@
 /* cProfile insists on id 2, so it is the last choice; 3 and 4 belong to nobody. */
 static const int wanted_tool_ids[] = {4, 3, 2};
 
+/* Of one line, until somebody looks at the time (calibrate_check); a power of two. */
+#define EVENTS_BETWEEN_LOOKS 256
+
 /* A callable that sys.monitoring reaches without building an argument tuple. */
 struct callback {
     PyObject_HEAD vectorcallfunc call;
@@ -39,12 +42,18 @@ static NOINLINE PyObject *line_unexpected(PyObject *code, int32_t line, uint64_t
     struct lines_thread *thread = account_thread();
     if (thread == NULL || hot_has(code))
         Py_RETURN_NONE;
-    if (raw >= probe_check_at)
-        raw += calibrate_check(&thread->debt);
     if (thread->top->key != code &&
         account_resynchronise(thread, code, clock_virtual(thread->debt, raw)) < 0)
         Py_RETURN_NONE;
     return line_not_plain(thread, line, raw);
+}
+
+/* Now and then the host may have changed its speed, or the code may be due to turn hot. */
+static NOINLINE PyObject *line_look(struct lines_thread *thread)
+{
+    if (ticks_now() >= probe_check_at)
+        (void)calibrate_check(&thread->debt);
+    return hot_should_ask(thread) ? hot_ask(thread) : Py_NewRef(Py_None);
 }
 
 /*
@@ -55,12 +64,12 @@ static inline PyObject *line_at(PyObject *const *args, uint64_t raw)
 {
     struct lines_thread *thread = lines_self;
     int32_t line = compat_line_number(args[1]);
-    if (unlikely(thread == NULL || thread->top->key != args[0] || raw >= probe_check_at))
+    uint64_t n_events;
+    if (unlikely(thread == NULL || thread->top->key != args[0]))
         return line_unexpected(args[0], line, raw);
-    if (unlikely(!account_line_plain(thread, line, raw)))
-        return line_not_plain(thread, line, raw);
-    if (hot_should_ask(thread))
-        return hot_ask(thread);
+    n_events = account_line_plain(thread, line, raw);
+    if (unlikely((n_events & regime_ask_mask & (EVENTS_BETWEEN_LOOKS - 1)) == 0)) /* 0 as well */
+        return n_events == 0 ? line_not_plain(thread, line, raw) : line_look(thread);
     Py_RETURN_NONE;
 }
 

@@ -52,7 +52,7 @@ static uint64_t clock_at_event(struct world *world, enum probe_kind kind)
 static void line(struct world *world, int32_t number, uint64_t takes)
 {
     enum probe_kind kind = (enum probe_kind)(PROBE_LINE + number - 1);
-    CHECK(account_line_plain(account_thread(), number, clock_at_event(world, kind)));
+    CHECK(account_line_plain(account_thread(), number, clock_at_event(world, kind)) != 0);
     world->now += takes;
 }
 
