@@ -203,7 +203,7 @@ static bool is_blocked_here(void)
 {
     sigset_t blocked;
     return pthread_sigmask(SIG_BLOCK, NULL, &blocked) == 0 &&
-           sigismember(&blocked, wake_signal()) == 1;
+           (wake_signal() == 0 || sigismember(&blocked, wake_signal()) == 1);
 }
 
 static void thread_begin(struct sample_thread *thread)
@@ -241,6 +241,36 @@ void sample_thread_enter_slow(void)
     if (wake_has_ticks() && !thread->is_masked)
         wake_arm_ticks(&thread->wake, thread->tid);
     __atomic_store_n(&thread->alive, 1, __ATOMIC_RELEASE);
+}
+
+/* ---- the program's own signals -------------------------------------------------------------- */
+
+void sample_spare_signal(int number)
+{
+    if (__atomic_load_n(&sample_is_running, __ATOMIC_ACQUIRE) && wake_spare_signal(number))
+        helper_arm_all();
+}
+
+void sample_mask_changes(void)
+{
+    struct sample_thread *self = sample_self;
+    if (self == NULL)
+        return;
+    sample_lock(self);
+    self->is_masked = true;
+    helper_arm(self);
+    sample_unlock(self);
+}
+
+void sample_mask_changed(void)
+{
+    struct sample_thread *self = sample_self;
+    if (self == NULL || !__atomic_load_n(&sample_is_running, __ATOMIC_ACQUIRE))
+        return;
+    sample_lock(self);
+    self->is_masked = is_blocked_here();
+    helper_arm(self);
+    sample_unlock(self);
 }
 
 /* ---- learning ------------------------------------------------------------------------------- */

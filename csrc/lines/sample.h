@@ -82,6 +82,13 @@ static inline void sample_learn(enum sample_event event)
  */
 void sample_stop(void);
 
+/* The program is about to give this signal a handler: if we use it, another one is taken first. */
+void sample_spare_signal(int number);
+
+/* The calling thread is about to change which signals it blocks, and has done so. */
+void sample_mask_changes(void);
+void sample_mask_changed(void);
+
 /* ---- for the result ------------------------------------------------------------------------- */
 
 /* Weights in ticks (base/ticks.h); squares are sums of squared weights, for the error. */

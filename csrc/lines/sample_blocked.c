@@ -154,10 +154,7 @@ static void watch_mask(struct sample_thread *thread, uint64_t cpu_ns)
     if (!is_silent || wake_is_blocked(thread->tid) == thread->is_masked)
         return;
     thread->is_masked = !thread->is_masked;
-    wake_disarm(&thread->wake);
-    __atomic_store_n(&thread->period_ns, 0, __ATOMIC_RELAXED);
-    if (!thread->is_masked && wake_has_ticks())
-        wake_arm_ticks(&thread->wake, thread->tid);
+    helper_arm(thread);
 }
 
 static void look_at_thread(struct sample_thread *thread, uint64_t now)
@@ -193,16 +190,22 @@ static void update_objects(uint64_t now)
     (void)!unwind_read_objects();
 }
 
-static void arm_anew(void)
+void helper_arm(struct sample_thread *thread)
+{
+    wake_disarm(&thread->wake);
+    __atomic_store_n(&thread->period_ns, 0, __ATOMIC_RELAXED);
+    if (!thread->is_masked && wake_has_ticks())
+        wake_arm_ticks(&thread->wake, thread->tid);
+}
+
+void helper_arm_all(void)
 {
     for (struct sample_thread *thread = __atomic_load_n(&sample_threads, __ATOMIC_ACQUIRE);
          thread != NULL; thread = thread->next) {
         sample_lock(thread);
         if (__atomic_load_n(&thread->alive, __ATOMIC_ACQUIRE)) {
-            wake_disarm(&thread->wake);
-            thread->period_ns = 0;
-            if (wake_has_ticks())
-                wake_arm_ticks(&thread->wake, thread->tid);
+            thread->is_masked = wake_is_blocked(thread->tid);
+            helper_arm(thread);
         }
         sample_unlock(thread);
     }
@@ -247,11 +250,10 @@ static void *help(void *unused)
     prctl(PR_SET_NAME, "lprof");
     while (__atomic_load_n(&is_wanted, __ATOMIC_ACQUIRE)) {
         uint64_t now = mono_now_ns();
-        bool lost;
         if (now >= housekeeping) {
             housekeeping = now + HOUSEKEEPING_NS;
-            if (wake_signal_moved(&lost))
-                arm_anew();
+            if (wake_signal_moved())
+                helper_arm_all();
             update_objects(now);
         }
         wait_until(look_at_all());

@@ -39,7 +39,7 @@ struct sample_thread {
     struct wake wake;
     uint64_t period_ns; /* atomic: of its perf event, 0 = none */
     uint32_t n_armed;   /* atomic: counts perf events */
-    bool is_masked;     /* it blocks our signal */
+    bool is_masked;     /* it blocks our signal, or there is none */
     /* of the handler */
     uint32_t is_learning;
     int learn_result;
@@ -81,5 +81,12 @@ NODISCARD int helper_start(void);
 void helper_stop(bool wait);
 /* In a forked child, which has none. */
 void helper_after_fork(void);
+
+/*
+ * Starts the clocks of a thread, or of all, anew: the signal is another one, or is blocked or not
+ * any more. `helper_arm` needs the right to look at the thread.
+ */
+void helper_arm(struct sample_thread *thread);
+void helper_arm_all(void);
 
 #endif

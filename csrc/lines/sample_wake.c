@@ -53,14 +53,15 @@ bool wake_has_ticks(void)
 
 /* ---- the signal ----------------------------------------------------------------------------- */
 
-static bool take_signal(void)
+/* Takes one that has no handler, and is not this one. */
+static bool take_signal(int spared)
 {
     struct sigaction now,
         ours = {.sa_sigaction = handle, .sa_flags = SA_SIGINFO | SA_RESTART | SA_ONSTACK};
     sigemptyset(&ours.sa_mask);
     for (size_t i = 0; i < sizeof candidates / sizeof candidates[0]; i++) {
-        if (sigaction(candidates[i], NULL, &now) != 0 || now.sa_handler != SIG_DFL ||
-            sigaction(candidates[i], &ours, NULL) != 0)
+        if (candidates[i] == spared || sigaction(candidates[i], NULL, &now) != 0 ||
+            now.sa_handler != SIG_DFL || sigaction(candidates[i], &ours, NULL) != 0)
             continue;
         __atomic_store_n(&number, candidates[i], __ATOMIC_RELEASE);
         return true;
@@ -76,12 +77,21 @@ static bool is_still_ours(void)
            now.sa_sigaction == handle;
 }
 
-bool wake_signal_moved(bool *lost)
+bool wake_signal_moved(void)
 {
-    *lost = false;
-    if (wake_signal() == 0 || likely(is_still_ours()))
+    if (wake_signal() == 0)
+        return take_signal(0); /* perhaps one is free again */
+    if (likely(is_still_ours()))
         return false;
-    *lost = !take_signal();
+    (void)take_signal(0);
+    return true;
+}
+
+bool wake_spare_signal(int wanted)
+{
+    if (wanted != wake_signal() || wanted == 0)
+        return false;
+    (void)take_signal(wanted);
     return true;
 }
 
@@ -98,6 +108,8 @@ bool wake_is_blocked(pid_t tid)
     const char *found;
     ssize_t n;
     int fd;
+    if (wake_signal() == 0)
+        return true;
     snprintf(path, sizeof path, "/proc/self/task/%d/status", (int)tid);
     fd = open(path, O_RDONLY | O_CLOEXEC);
     n = fd < 0 ? -1 : read(fd, text, sizeof text - 1);
@@ -234,7 +246,7 @@ const char *wake_start(wake_handler handler)
     struct wake trial = {0};
     int fd;
     handle = handler;
-    if (!take_signal())
+    if (!take_signal(0))
         return "the program uses every signal that could be taken";
     fd = open_perf(0, PROBE_PERIOD_NS);
     if (fd >= 0) {

@@ -46,12 +46,15 @@ NODISCARD const char *wake_start(wake_handler handler);
 void wake_stop(void);
 
 /*
- * To be called now and then: if the program has taken our signal for itself, takes another one,
- * and returns true: then all threads have to be armed anew. *lost when there is none left.
+ * To be called now and then: whether the program has taken our signal for itself. Then another one
+ * has been taken by now, or there is none, and all threads have to be armed anew.
  */
-NODISCARD bool wake_signal_moved(bool *lost);
+NODISCARD bool wake_signal_moved(void);
 
-/* Whether a thread blocks our signal, so that it cannot be interrupted. */
+/* The program is going to use this signal: the same, if it is ours. */
+NODISCARD bool wake_spare_signal(int wanted);
+
+/* Whether a thread cannot be interrupted: it blocks our signal, or there is none. */
 NODISCARD bool wake_is_blocked(pid_t tid);
 
 /* The CPU clock of any thread of this process; a pthread_t is not to be had for each of them. */

@@ -2,6 +2,7 @@
 #include "python/sampling.h"
 
 #include "lines/sample.h"
+#include "python/signals.h"
 
 #include <dlfcn.h>
 #include <stddef.h>
@@ -57,5 +58,9 @@ const char *sampling_start(void)
     };
     const struct frame_reader *frames;
     const char *reason = sampling_frames(&frames);
-    return reason != NULL ? reason : sample_start(&host);
+    if (reason == NULL)
+        reason = sample_start(&host);
+    if (reason == NULL)
+        signals_install();
+    return reason;
 }
