@@ -62,7 +62,7 @@ def _run(words: list[str]) -> int:
             "output": output,
             "report": report,
             "quiet": options.quiet,
-            "clock": options.clock,
+            "clock": options.clock or options.raw_hits,  # only events have raw hits
         },
     )
 

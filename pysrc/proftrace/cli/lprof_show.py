@@ -36,6 +36,11 @@ def add_table_options(parser: Parser) -> None:
         help="classic: as line_profiler prints it; auto (default): terminal if stdout is one",
     )
     add("--color", choices=("auto", "always", "never"), default="auto", help="colours (auto)")
+    add(
+        "--raw-hits",
+        action="store_true",
+        help="count the LINE events of the interpreter, not the statements that began",
+    )
     add("--all", dest="all_lines", action="store_true", help="show cold lines too (terminal)")
     add(
         "--stats",
@@ -67,6 +72,7 @@ def table_arguments(options: argparse.Namespace) -> list[str]:
         ("--summarize", options.summarize),
         ("--all", options.all_lines),
         ("--stats", options.stats),
+        ("--raw-hits", options.raw_hits),
     ):
         if wanted:
             words.append(flag)
@@ -98,13 +104,16 @@ def show(words: list[str]) -> int:
 
     check_output(options.output, options.force)
     profiles = [_load(file) for file in options.files]
-    stats = function_stats(profiles)
+    stats = function_stats(profiles, raw_hits=options.raw_hits)
     text = _text(stats, options, profiles)
     if options.output == "-":
         sys.stdout.write(text)
     else:
         write_output(options.output, text, options.force)
-    if not any(one.lines.hits for one in stats.values()):
+    n_hot = sum("samples" in one.lines.regimes for one in stats.values())
+    if options.raw_hits and n_hot:
+        print(f"lprof: {_why_no_events(n_hot)}", file=sys.stderr)
+    elif not any(one.lines.hits for one in stats.values()):
         print(f"lprof: {_why_empty(len(stats))}", file=sys.stderr)
     for reason, n_functions in fallbacks(stats).items():
         print(f"lprof: {_why_cold(reason, n_functions)}", file=sys.stderr)
@@ -182,6 +191,12 @@ def _why_cold(reason: str, n_functions: int) -> str:
         "one busy function was" if n_functions == 1 else f"{n_functions} busy functions were"
     )
     return f"{functions} timed by the clock, not by samples: {reason}"
+
+
+def _why_no_events(n_functions: int) -> str:
+    """Return which hits are missing, and how to get them."""
+    functions = "one busy function" if n_functions == 1 else f"{n_functions} busy functions"
+    return f"no raw hits of {functions}, counted without LINE events; record with --raw-hits"
 
 
 def _why_empty(n_functions: int) -> str:

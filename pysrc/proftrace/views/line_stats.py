@@ -103,10 +103,13 @@ def _weight(call: Call) -> tuple[int, int]:
     return -call.inclusive, -call.calls
 
 
-def function_stats(profiles: Sequence[Profile]) -> dict[FunctionKey, FunctionStats]:
+def function_stats(
+    profiles: Sequence[Profile], *, raw_hits: bool = False
+) -> dict[FunctionKey, FunctionStats]:
     """Return the functions of all profiles, in the order in which they were registered. The same
-    functions are one as in `line_table`."""
-    stats = {key: FunctionStats(lines) for key, lines in sections_by_key(profiles).items()}
+    functions are one as in `line_table`; `raw_hits` as in `sections_by_key`."""
+    sections = sections_by_key(profiles, raw_hits=raw_hits)
+    stats = {key: FunctionStats(lines) for key, lines in sections.items()}
     edges = _Edges()
     for profile in profiles:
         keys = function_keys(profile)

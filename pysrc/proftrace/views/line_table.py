@@ -7,7 +7,7 @@ import io
 import math
 import tokenize
 from collections.abc import Mapping, Sequence, Set
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import zip_longest
 
 from proftrace.model.profile import (
@@ -19,6 +19,7 @@ from proftrace.model.profile import (
     INCLUSIVE_ERROR,
     MAX,
     MIN,
+    RAW_HITS,
     REGIME_HOT,
     SAMPLES,
     Metric,
@@ -109,7 +110,7 @@ class FunctionLines:
 type FunctionKey = tuple[str, int, str, str | None]
 
 
-_FIELDS: Mapping[str, Metric] = {
+_FIELDS: dict[str, Metric] = {
     "hits": HITS,
     "inclusive": INCLUSIVE,
     "exclusive": EXCLUSIVE,
@@ -127,8 +128,11 @@ def line_table(profiles: Sequence[Profile]) -> list[FunctionLines]:
     return list(sections_by_key(profiles).values())
 
 
-def sections_by_key(profiles: Sequence[Profile]) -> dict[FunctionKey, FunctionLines]:
-    """Return the functions of all profiles.
+def sections_by_key(
+    profiles: Sequence[Profile], *, raw_hits: bool = False
+) -> dict[FunctionKey, FunctionLines]:
+    """Return the functions of all profiles; with `raw_hits`, hits are the LINE events that the
+    interpreter delivered. A function that was counted without events for a while has none.
 
     Functions of the same file, first line and name are one, with their values added up, unless
     their texts differ: then the text shown would not be the text that ran.
@@ -146,7 +150,10 @@ def sections_by_key(profiles: Sequence[Profile]) -> dict[FunctionKey, FunctionLi
             lines.setdefault(key, {})
             hot = profile.calls.regime[row] == REGIME_HOT or profile.calls.samples[row]
             regimes.setdefault(key, set()).update({"samples"} if hot else set())
-        _add_lines(profile, keys, lines)
+        _add_lines(profile, keys, lines, _FIELDS | {"hits": RAW_HITS} if raw_hits else _FIELDS)
+    if raw_hits:
+        for key in (key for key, names in regimes.items() if "samples" in names):
+            lines[key] = {line: replace(one, hits=0) for line, one in lines[key].items()}
     return {
         key: _section(key, calls[key], inclusive[key], rows, regimes[key])
         for key, rows in lines.items()
@@ -172,10 +179,11 @@ def _add_lines(
     profile: Profile,
     keys: Mapping[int, FunctionKey],
     lines: dict[FunctionKey, dict[int, LineValues]],
+    fields: Mapping[str, Metric],
 ) -> None:
     """Add the lines of one profile to `lines`."""
     table = profile.lines
-    columns = {name: table.values[metric.name] for name, metric in _FIELDS.items()}
+    columns = {name: table.values[metric.name] for name, metric in fields.items()}
     for row, function in enumerate(table.function):
         # Taking out the tracer's own cost can leave a cheap line slightly below nothing.
         numbers = {name: max(0, column[row]) for name, column in columns.items()}

@@ -142,3 +142,17 @@ def test_a_fallback_to_the_clock_is_said(
     )
     out, _ = show(capsys, "--stats", str(result))
     assert "the clock had to do for one busy function: a trace function was set" in out
+
+
+def test_raw_hits_are_events_and_code_without_events_has_none(
+    result: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out, err = show(capsys, "--raw-hits", "--style=classic", str(result))
+    assert err == (
+        "lprof: no raw hits of one busy function, counted without LINE events; "
+        "record with --raw-hits\n"
+    )
+    rows = {
+        int(line[:6]): line[6:16].strip() for line in out.splitlines() if line[:6].strip().isdigit()
+    }
+    assert rows == {1: "", 2: "", 3: "", 6: "", 7: "4", 10: ""}

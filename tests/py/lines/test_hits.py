@@ -101,6 +101,27 @@ def test_every_layout_of_a_statement_is_counted_alike_on_all_versions(tmp_path: 
     assert wrong == []
 
 
+SPREAD = """\
+@profile
+def f(n):
+    return max(
+        n,
+        2)
+for n in range(5000):
+    f(n)
+"""
+
+
+def test_raw_hits_are_line_events_of_all_code_however_hot(tmp_path: Path) -> None:
+    script = tmp_path / "program.py"
+    script.write_text(SPREAD)
+    run = lprof(["--raw-hits", "-qv", "--style=classic", str(script)], tmp_path)
+    assert (run.status, run.stderr) == (0, "")
+    rows = [line.split() for line in run.stdout.splitlines()]
+    hits = {int(row[0]): int(row[1]) for row in rows if len(row) > 5 and row[0].isdigit()}
+    assert hits == {3: 10000, 4: 5000, 5: 5000}
+
+
 RECURSION = """\
 @profile
 def fib(n):
