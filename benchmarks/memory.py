@@ -1,4 +1,4 @@
-"""The figures of memtrace, beside memray in its default mode."""
+"""The figures of memtrace, beside memray in the same mode: with and without Python's allocators."""
 
 from __future__ import annotations
 
@@ -6,36 +6,75 @@ import os
 import subprocess
 import sys
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from importlib import import_module
 from pathlib import Path
 
 from benchmarks.figures import Figure
 from benchmarks.interleave import Worker, best_of_processes
-from benchmarks.tasks import ALLOCATIONS, DEPTHS
+from benchmarks.tasks import ALLOCATIONS, DEPTHS, OBJECTS, THREAD_ALLOCATIONS, THREADS
+from proftrace import _reader
 
 GROUP = "memtrace"
 WHOLE = Path(__file__).parent / "whole"
-PROGRAMS = "documents", "trees", "strings", "imports"
-MODES = "plain", "memtrace", "memray"
+PROGRAMS = "documents", "trees", "strings", "imports", "arrays", "coroutines"
+TOOLS = "memtrace", "memray"
+PYTHON = "--trace-python-allocators"
+# A mode is how a worker or program is run: its tool, and the options of that tool.
+MODES: Mapping[str, tuple[str, ...]] = {
+    "plain": (),
+    "memtrace": ("memtrace",),
+    "memray": ("memray",),
+    "memtrace objects": ("memtrace", PYTHON),
+    "memray objects": ("memray", PYTHON),
+}
 CALLS_RATIO = 1.02
 QUARTER = 0.25
+FIFTH = 0.2
+WHOLE_RATIO = 1.05
+WHOLE_OBJECTS_RATIO = 1.35
 
 
 def command(mode: str, capture: Path, script: Sequence[str]) -> list[str]:
-    """Return the command that runs a script under a tool, as its user would type it."""
+    """Return the command that runs a script in a mode, as its user would type it."""
     if mode == "plain":
         return [sys.executable, *script]
-    tool = Path(sys.executable).parent / mode
-    return [str(tool), "run", "-q", "-f", "-o", str(capture), *script]
+    tool, *options = MODES[mode]
+    program = Path(sys.executable).parent / tool
+    return [str(program), "run", "-q", "-f", *options, "-o", str(capture), *script]
 
 
-def flamegraph(mode: str, capture: Path, page: Path) -> list[str]:
+def flamegraph(tool: str, capture: Path, page: Path) -> list[str]:
     """Return the command that turns a capture into a page."""
     return [
-        *(str(Path(sys.executable).parent / mode), "flamegraph", "-f", "-o", str(page)),
+        *(str(Path(sys.executable).parent / tool), "flamegraph", "-f", "-o", str(page)),
         str(capture),
     ]
+
+
+@dataclass(frozen=True, slots=True)
+class Added:
+    """What a task's rows are called, and how many times it does what is counted."""
+
+    task: str
+    name: str
+    times: int
+    objects: bool = False
+    share: float = QUARTER
+
+
+ADDED = (
+    *(
+        Added(f"depth {n}", f"per block allocated and freed, {n} calls deep", ALLOCATIONS)
+        for n in DEPTHS
+    ),
+    *(
+        Added(f"{n} threads", f"per block allocated and freed, {n} threads", THREAD_ALLOCATIONS)
+        for n in THREADS
+    ),
+    Added("objects", "per small object, Python's allocators traced", OBJECTS, True, FIFTH),
+)
 
 
 def event_figures(folder: Path, samples: int) -> Iterator[Figure]:
@@ -48,23 +87,24 @@ def event_figures(folder: Path, samples: int) -> Iterator[Figure]:
             for mode in MODES
         }
 
-    tasks = ["calls", *(f"depth {depth}" for depth in DEPTHS)]
-    best = best_of_processes(start, [(MODES, tasks)], samples)
+    by_malloc = ["calls", *(row.task for row in ADDED if not row.objects)]
+    rounds = [
+        (("plain", "memtrace", "memray"), by_malloc),
+        (("plain", "memtrace objects", "memray objects"), ["objects"]),
+    ]
+    best = best_of_processes(start, rounds, samples)
     for mode, goal in ("memtrace", CALLS_RATIO), ("memray", None):
         value = best[mode]["calls"] / best["plain"]["calls"]
         yield Figure(GROUP, "loop of calls, nothing allocated", mode, value, "x", goal)
-    for depth in DEPTHS:
-        task = f"depth {depth}"
-        added = {
-            mode: (best[mode][task] - best["plain"][task]) / ALLOCATIONS
-            for mode in ("memtrace", "memray")
-        }
-        name = f"added per block allocated and freed, {depth} calls deep"
-        for mode, value in added.items():
-            yield Figure(GROUP, name, mode, value, "ns")
+    for row in ADDED:
+        plain = best["plain"][row.task]
+        added = {}
+        for tool in TOOLS:
+            mode = f"{tool} objects" if row.objects else tool
+            added[tool] = (best[mode][row.task] - plain) / row.times
+            yield Figure(GROUP, f"added {row.name}", tool, added[tool], "ns")
         share = added["memtrace"] / added["memray"]
-        name = f"the same as a share of memray, {depth} calls deep"
-        yield Figure(GROUP, name, "memtrace", share, "x", QUARTER)
+        yield Figure(GROUP, f"the same as a share, {row.name}", "memtrace", share, "x", row.share)
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,6 +113,7 @@ class Run:
 
     cpu_s: float
     wall_s: float
+    peak_kib: int
 
 
 def run(words: list[str], log: Path) -> Run:
@@ -84,29 +125,58 @@ def run(words: list[str], log: Path) -> Run:
         process.returncode = os.waitstatus_to_exitcode(status)
     if process.returncode:
         raise RuntimeError(f"{' '.join(words)} failed:\n{log.read_text()}")
-    return Run(usage.ru_utime + usage.ru_stime, time.perf_counter() - start)
+    wall = time.perf_counter() - start
+    return Run(usage.ru_utime + usage.ru_stime, wall, usage.ru_maxrss)
+
+
+def events_in(tool: str, capture: Path) -> int:
+    """Return how many events a capture holds, frees among them."""
+    if tool == "memtrace":
+        return int(_reader.read_log(str(capture))["ending"]["n_events"])  # type: ignore[index]
+    reader = import_module("memray").FileReader(capture)
+    return int(reader.metadata.total_allocations)
+
+
+def size_figures(program: str, captures: Mapping[str, Path], what: str) -> Iterator[Figure]:
+    """Yield what an event takes in the captures; memray's figure is the goal."""
+    each = {tool: captures[tool].stat().st_size / events_in(tool, captures[tool]) for tool in TOOLS}
+    for tool, value in each.items():
+        goal = each["memray"] if tool == "memtrace" else None
+        yield Figure(GROUP, f"{program}: capture, an event{what}", tool, value, "B", goal)
 
 
 def program_figures(folder: Path, program: str, rounds: int) -> Iterator[Figure]:
-    """Yield what a whole program pays, and what its capture and page are like."""
-    runs: dict[str, list[float]] = {mode: [] for mode in MODES}
-    pages: dict[str, list[float]] = {mode: [] for mode in MODES[1:]}
-    captures = {mode: folder / f"{program}-{mode}.bin" for mode in MODES}
-    page_of = {mode: folder / f"{program}-{mode}.html" for mode in MODES}
+    """Yield what a whole program pays, and what its captures and page are like."""
+    runs: dict[str, list[Run]] = {mode: [] for mode in MODES}
+    pages: dict[str, list[float]] = {tool: [] for tool in TOOLS}
+    captures = {mode: folder / f"{program}-{mode.replace(' ', '-')}.bin" for mode in MODES}
+    page_of = {tool: folder / f"{program}-{tool}.html" for tool in TOOLS}
     log = folder / f"{program}.log"
     for _ in range(rounds):
         for mode in MODES:
             words = command(mode, captures[mode], [str(WHOLE / f"{program}.py")])
-            runs[mode].append(run(words, log).cpu_s)
+            runs[mode].append(run(words, log))
     for _ in range(max(2, rounds // 2)):
-        for mode, seconds in pages.items():
-            seconds.append(run(flamegraph(mode, captures[mode], page_of[mode]), log).wall_s)
-    for mode in MODES[1:]:
-        value = min(runs[mode]) / min(runs["plain"])
-        yield Figure(GROUP, f"{program}: CPU time", mode, value, "x")
-        yield Figure(GROUP, f"{program}: capture", mode, captures[mode].stat().st_size, "bytes")
-        yield Figure(GROUP, f"{program}: file to flame graph", mode, min(pages[mode]), "s")
-        yield Figure(GROUP, f"{program}: page", mode, page_of[mode].stat().st_size, "bytes")
+        for tool, seconds in pages.items():
+            seconds.append(run(flamegraph(tool, captures[tool], page_of[tool]), log).wall_s)
+    plain_s = min(each.cpu_s for each in runs["plain"])
+    plain_kib = min(each.peak_kib for each in runs["plain"])
+    goals = ("", WHOLE_RATIO), (" objects", WHOLE_OBJECTS_RATIO)
+    for suffix, most in goals:
+        what = ", Python's allocators" if suffix else ""
+        for tool in TOOLS:
+            mode = f"{tool}{suffix}"
+            goal = most if tool == "memtrace" else None
+            value = min(each.cpu_s for each in runs[mode]) / plain_s
+            yield Figure(GROUP, f"{program}: CPU time{what}", tool, value, "x", goal)
+        for tool in TOOLS:
+            kib = min(each.peak_kib for each in runs[f"{tool}{suffix}"]) - plain_kib
+            yield Figure(GROUP, f"{program}: peak memory added{what}", tool, kib / 1024, "MiB")
+        of = {tool: captures[f"{tool}{suffix}"] for tool in TOOLS}
+        yield from size_figures(program, of, what)
+    for tool in TOOLS:
+        yield Figure(GROUP, f"{program}: file to flame graph", tool, min(pages[tool]), "s")
+        yield Figure(GROUP, f"{program}: page", tool, page_of[tool].stat().st_size, "bytes")
 
 
 def figures(folder: Path, *, quick: bool) -> Iterator[Figure]:

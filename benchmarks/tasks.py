@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import importlib.util
 import tempfile
+import threading
 from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType
@@ -21,6 +22,9 @@ ALLOCATIONS = 4_000
 # Above pymalloc's limit, so that every one of them is a call of the C library's allocator.
 ALLOCATION_BYTES = 2_000
 DEPTHS = 5, 30, 100
+OBJECTS = 4_000
+THREADS = 2, 8
+THREAD_ALLOCATIONS = 16_000  # of all threads together
 
 
 def load(name: str, source: str) -> ModuleType:
@@ -99,6 +103,31 @@ def allocate() -> None:
         bytes(size)
 
 
+def make_objects() -> None:
+    """Make and drop small objects, of a size that pymalloc serves, a few alive at a time."""
+    kept: list[object] = [None] * 8
+    for i in range(OBJECTS):
+        kept[i & 7] = [i]
+
+
+def in_threads(n: int) -> Task:
+    """Return a task that allocates and frees in n threads."""
+
+    def run() -> None:
+        size = ALLOCATION_BYTES
+        for _ in range(THREAD_ALLOCATIONS // n):
+            bytes(size)
+
+    def task() -> None:
+        threads = [threading.Thread(target=run) for _ in range(n)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+
+    return task
+
+
 def memory_tasks() -> dict[str, Task]:
     """Return the tasks of a worker for memory profilers."""
 
@@ -112,4 +141,6 @@ def memory_tasks() -> dict[str, Task]:
     return {
         "calls": calls,
         **{f"depth {depth}": at_depth(depth, allocate) for depth in DEPTHS},
+        **{f"{n} threads": in_threads(n) for n in THREADS},
+        "objects": at_depth(5, make_objects),
     }
