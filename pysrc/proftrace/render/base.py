@@ -5,14 +5,15 @@ from __future__ import annotations
 import os
 import stat
 import sys
-import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from proftrace.errors import OutputError
-from proftrace.model.profile import Profile
 from proftrace.units import printable
+
+if TYPE_CHECKING:  # `run` checks its output with this module, and pays for what it imports
+    from proftrace.model.profile import Profile
 
 
 class Renderer[Options](Protocol):
@@ -101,6 +102,8 @@ def _replace(path: str, content: bytes) -> None:
 @contextmanager
 def _temporary(path: str) -> Iterator[int]:
     """Write beside the target and rename: a reader never sees half a file."""
+    import tempfile
+
     folder = os.path.dirname(path) or "."
     descriptor, temporary = tempfile.mkstemp(prefix=".proftrace-", dir=folder)
     try:

@@ -18,23 +18,21 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from pathlib import Path
-from typing import Literal, NoReturn
+from typing import Literal, NamedTuple, NoReturn
 
 from proftrace.errors import ProftraceError, UsageError
 
 BOOT_VARIABLE = "PROFTRACE_BOOT"
 PRELOAD_BEFORE_VARIABLE = "PROFTRACE_PRELOAD_BEFORE"
-BOOT_FOLDER = Path(__file__).resolve().parent / "boot"
-PACKAGE_ROOT = Path(__file__).resolve().parents[2]
+_HERE = os.path.dirname(os.path.realpath(__file__))
+BOOT_FOLDER = os.path.join(_HERE, "boot")
+PACKAGE_ROOT = os.path.dirname(os.path.dirname(_HERE))
 
 type Setting = str | bool | list[str] | None
 type TargetKind = Literal["script", "module", "command"]
 
 
-@dataclass(frozen=True, slots=True)
-class Target:
+class Target(NamedTuple):
     """What to run: a script (also a folder or zip file), a module or the text of a program."""
 
     kind: TargetKind
@@ -60,11 +58,10 @@ class Target:
             return "command"
         if self.kind == "module":
             return self.value
-        return Path(os.path.abspath(self.value)).name
+        return os.path.basename(os.path.abspath(self.value))
 
 
-@dataclass(frozen=True, slots=True)
-class InterpreterOptions:
+class InterpreterOptions(NamedTuple):
     """Options of the interpreter in front of the program, as this process was given them."""
 
     flags: tuple[str, ...] = ()
@@ -133,7 +130,7 @@ def build_environment(
     if options.ignore_environment:
         for name in [name for name in result if name.startswith("PYTHON")]:
             restore[name] = result.pop(name)
-    boot = str(BOOT_FOLDER)
+    boot = BOOT_FOLDER
     if os.pathsep in boot:
         raise ProftraceError(f"cannot start from {boot}: PYTHONPATH cannot hold a ':'")
     result["PYTHONPATH"] = os.pathsep.join(filter(None, [boot, result.get("PYTHONPATH")]))
@@ -155,7 +152,7 @@ def _boot_text(
         "tool": tool,
         "settings": dict(settings),
         "environ": dict(environ),
-        "root": str(PACKAGE_ROOT),
+        "root": PACKAGE_ROOT,
     }
     return ascii(data)
 
@@ -194,9 +191,9 @@ def check_target(target: Target) -> None:
     path = target.value
     start = b""
     try:
-        if not Path(path).is_dir():
+        if not os.path.isdir(path):
             with open(path, "rb") as script:
-                if Path(path).is_file():  # a pipe's bytes would be gone
+                if os.path.isfile(path):  # a pipe's bytes would be gone
                     start = script.read(4)
     except OSError as error:
         raise UsageError(f"cannot read script {path!r}: {error.strerror}") from error
@@ -235,7 +232,7 @@ def report_command(*arguments: str) -> list[str]:
     this package is appended, since the program may have changed PYTHONPATH by then.
     """
     code = (
-        f"import sys; sys.path.append({str(PACKAGE_ROOT)!a}); "
+        f"import sys; sys.path.append({PACKAGE_ROOT!a}); "
         "from proftrace.cli.lprof import main; sys.exit(main())"
     )
     flags = ["-I"] if sys.flags.isolated else ["-P"]

@@ -221,7 +221,7 @@ def test_the_package_may_be_in_pythonpath_only(folder: Path, tmp_path: Path) -> 
 
 def copy_installed_package(target: Path) -> None:
     """Copy every file of the package, from wherever the build has put it, to target/proftrace."""
-    shutil.copytree(BOOT_FOLDER.parents[1], target / "proftrace", dirs_exist_ok=True)
+    shutil.copytree(Path(BOOT_FOLDER).parents[1], target / "proftrace", dirs_exist_ok=True)
     for module in pkgutil.iter_modules(proftrace.__path__, "proftrace."):
         spec = importlib.util.find_spec(module.name)
         assert spec is not None
@@ -232,7 +232,7 @@ def copy_installed_package(target: Path) -> None:
 def test_a_failing_start_ends_before_the_program(folder: Path) -> None:
     (folder / "s.py").write_text("print('ran')")
     boot = {"tool": "lprof", "settings": {}, "environ": {"PYTHONPATH": None}, "root": "/"}
-    env = {"PYTHONPATH": str(BOOT_FOLDER), BOOT_VARIABLE: ascii(boot)}
+    env = {"PYTHONPATH": BOOT_FOLDER, BOOT_VARIABLE: ascii(boot)}
     found = run(["s.py"], folder, **env)
     assert (found.returncode, found.stdout) == (1, "")
     (line,) = found.stderr.splitlines()

@@ -89,8 +89,8 @@ def build(environ: dict[str, str], preload: str | None = None, **options: bool) 
 @pytest.mark.parametrize(
     ("before", "inside"),
     [
-        ({}, str(BOOT_FOLDER)),
-        ({"PYTHONPATH": ""}, str(BOOT_FOLDER)),
+        ({}, BOOT_FOLDER),
+        ({"PYTHONPATH": ""}, BOOT_FOLDER),
         ({"PYTHONPATH": "/a:"}, f"{BOOT_FOLDER}:/a:"),
     ],
 )
@@ -106,7 +106,7 @@ def test_variables_of_python_are_put_aside_when_they_are_to_be_ignored() -> None
     )
     assert restored(environment) == {"PYTHONPATH": "/a", "PYTHONHASHSEED": "1"}
     del environment[launch.BOOT_VARIABLE]
-    assert environment == {"PYTHONPATH": str(BOOT_FOLDER), "HOME": "/h"}
+    assert environment == {"PYTHONPATH": BOOT_FOLDER, "HOME": "/h"}
 
 
 def test_the_library_is_preloaded_before_those_of_the_user() -> None:
@@ -131,7 +131,7 @@ def test_settings_survive_whatever_text_is_in_them() -> None:
 
 
 def test_a_boot_folder_that_pythonpath_cannot_hold(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(launch, "BOOT_FOLDER", Path("/a:b/boot"))
+    monkeypatch.setattr(launch, "BOOT_FOLDER", "/a:b/boot")
     with pytest.raises(ProftraceError, match="cannot start from /a:b/boot"):
         build({})
 
