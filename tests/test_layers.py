@@ -38,7 +38,7 @@ PY_LAYERS = {
     "model": SHARED | {"_reader"},
     "views": SHARED | {"model"},
     "render": SHARED | {"model", "views"},
-    "cli": SHARED | {"model", "views", "render", "run.launch"},
+    "cli": SHARED | {"model", "views", "render", "run.launch", "lines.accuracy", "lines.shares"},
     "run": SHARED,
     "run.launch": SHARED | {"run", "_capture"},
     "run.bootstrap": SHARED | {"run", "lines", "memory"},

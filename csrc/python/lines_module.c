@@ -134,6 +134,31 @@ static PyObject *lines_register(PyObject *self, PyObject *args)
     Py_RETURN_NONE;
 }
 
+PyDoc_STRVAR(watch_doc, "watch($module, code, /)\n--\n\n"
+                        "Sample this thread in a code object that runs without events; raise\n"
+                        "RuntimeError where no samples can be taken.");
+
+static PyObject *lines_watch(PyObject *self, PyObject *code)
+{
+    struct lines_code *registered;
+    const char *why;
+    (void)self;
+    if (!PyCode_Check(code)) {
+        PyErr_SetString(PyExc_TypeError, "a code object is needed");
+        return NULL;
+    }
+    registered = code_facts_register((PyCodeObject *)code, 0);
+    if (registered == NULL)
+        return NULL;
+    Py_INCREF(code); /* known by its address from now on, so it must stay */
+    why = hot_watch(registered);
+    if (why != NULL) {
+        PyErr_SetString(PyExc_RuntimeError, why);
+        return NULL;
+    }
+    Py_RETURN_NONE;
+}
+
 PyDoc_STRVAR(
     hit_rules_doc,
     "hit_rules($module, code, /)\n--\n\n"
@@ -208,6 +233,7 @@ static PyMethodDef methods[] = {
     {"start", lines_start, METH_VARARGS, start_doc},
     {"allow_hot", lines_allow_hot, METH_VARARGS, allow_hot_doc},
     {"register", lines_register, METH_VARARGS, register_doc},
+    {"watch", lines_watch, METH_O, watch_doc},
     {"hit_rules", lines_hit_rules, METH_O, hit_rules_doc},
     {"is_registered", lines_is_registered, METH_O, is_registered_doc},
     {"add_source", lines_add_source, METH_VARARGS, add_source_doc},

@@ -231,3 +231,13 @@ void hot_forbid(void)
 {
     give_up(COLD_CLOCK, "it was asked for (--clock)");
 }
+
+const char *hot_watch(struct lines_code *code)
+{
+    const char *why = sampling_start();
+    if (why != NULL)
+        return why;
+    __atomic_store_n(&code->regime, REGIME_HOT, __ATOMIC_RELAXED);
+    sample_thread_enter();
+    return NULL;
+}

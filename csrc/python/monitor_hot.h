@@ -31,6 +31,12 @@ NODISCARD int hot_allow(uint64_t n_events, bool anyway);
 /* Keeps everything cold because the user wants it. */
 void hot_forbid(void);
 
+/*
+ * Samples the calling thread in a registered code object that has no events at all, as plain code:
+ * the truth that `lprof check` compares with. NULL, or why there are no samples.
+ */
+NODISCARD const char *hot_watch(struct lines_code *code);
+
 PyObject *hot_on_instruction(PyObject *self, PyObject *const *args, size_t nargsf,
                              PyObject *kwnames);
 PyObject *hot_on_raise(PyObject *self, PyObject *const *args, size_t nargsf, PyObject *kwnames);

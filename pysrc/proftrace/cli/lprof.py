@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from proftrace.cli.lprof_show import add_table_options, show, table_arguments
 from proftrace.cli.options import TargetParser, add_version
@@ -17,13 +17,26 @@ Run a Python program and record hits and time of each line of the functions that
 """
 EPILOG = """\
 lprof show FILE ...   print the table of a result file again (lprof show --help)
+lprof check           prove what the numbers are worth on this machine (lprof check --help)
 """
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run `lprof` with `argv` (default: the command line) and return its exit status."""
     words = list(sys.argv[1:] if argv is None else argv)
-    return run_command("lprof", lambda: show(words[1:]) if words[:1] == ["show"] else _run(words))
+    command = _COMMANDS.get(words[0]) if words else None
+    if command is not None:
+        return run_command("lprof", lambda: command(words[1:]))
+    return run_command("lprof", lambda: _run(words))
+
+
+def _check(words: list[str]) -> int:
+    from proftrace.cli.lprof_check import check  # it loads results, which `lprof` itself never does
+
+    return check(words)
+
+
+_COMMANDS: dict[str, Callable[[list[str]], int]] = {"show": show, "check": _check}
 
 
 def _run_parser() -> TargetParser:
