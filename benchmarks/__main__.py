@@ -1,4 +1,4 @@
-"""python -m benchmarks [--quick] [--only lprof|memtrace] [--page FILE]: one JSON line a figure."""
+"""python -m benchmarks [--quick] [--only lprof|accuracy|memtrace] [--page FILE]: one JSON line a figure."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ import os
 import tempfile
 from pathlib import Path
 
-from benchmarks import lines, memory
+from benchmarks import accuracy, lines, memory
 from benchmarks.figures import Figure
 from benchmarks.report import page
 
 PAGE = Path(__file__).resolve().parents[1] / "docs" / "performance.md"
-SOURCES = {"lprof": lines.figures, "memtrace": memory.figures}
+SOURCES = {"lprof": lines.figures, "accuracy": accuracy.figures, "memtrace": memory.figures}
 
 
 def main() -> None:
@@ -21,7 +21,7 @@ def main() -> None:
     parser.add_argument(
         "--quick", action="store_true", help="fewer samples; the page is not written"
     )
-    parser.add_argument("--only", choices=sorted(SOURCES), help="one of the two tools")
+    parser.add_argument("--only", choices=sorted(SOURCES), help="one part")
     parser.add_argument("--page", type=Path, help=f"where to write the page (default {PAGE.name})")
     options = parser.parse_args()
     # One core for all: workers take turns anyway, and cores of a virtual machine differ.

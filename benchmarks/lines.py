@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import os
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -28,7 +29,17 @@ def command(mode: str, folder: Path) -> list[str]:
     script = ["-m", "benchmarks.worker", "line"]
     if mode != "lprof":
         return [sys.executable, *script]
-    return [str(Path(sys.executable).parent / "lprof"), "-o", str(folder / "out.lprof"), *script]
+    return [*lprof_command(folder / "out.lprof"), *script]
+
+
+def lprof_command(file: Path) -> list[str]:
+    """Return the start of a command line that records into a file, as a user types it."""
+    return [str(Path(sys.executable).parent / "lprof"), "-o", str(file)]
+
+
+def environment_of(mode: str) -> dict[str, str]:
+    """Return the environment of a process that is measured in a mode (see instrument.py)."""
+    return os.environ | {"BENCH_MODE": mode}
 
 
 def workers(folder: Path, modes: tuple[str, ...]) -> dict[str, Worker]:

@@ -26,6 +26,12 @@ tool, unless the row says otherwise. "No callback" and "empty callback" are what
 takes to deliver a LINE event to nobody, and to a function in C that does nothing. A goal is the
 most that our column may be.
 """
+ACCURACY = """The truth is the same code without any profiler, sampled by an instrument of its own
+(`benchmarks/truth.c`). Share error: how much of the time is shown at the wrong line (total variation
+distance). Error per hit: by how much the time of a hit is off, on average over all hits. Total off
+by: how far the sum of all lines is from the time of the plain code.
+[How lprof measures](how-lprof-measures.md) has pictures.
+"""
 
 
 def cpu_model() -> str:
@@ -94,6 +100,7 @@ def table(figures: Sequence[Figure], ours: str, others: Sequence[str]) -> list[s
 def page(figures: Sequence[Figure]) -> str:
     """Return the whole page."""
     lines = [figure for figure in figures if figure.group == "lprof"]
+    accuracy = [figure for figure in figures if figure.group == "accuracy"]
     memory = [figure for figure in figures if figure.group == "memtrace"]
     return "\n".join(
         [
@@ -101,6 +108,9 @@ def page(figures: Sequence[Figure]) -> str:
             *machine_rows(),
             "## lprof\n",
             *table(lines, "lprof", ["line_profiler", "no callback", "empty callback"]),
+            "## How true the times of lprof are\n",
+            ACCURACY,
+            *table(accuracy, "lprof", ["lprof --clock", "line_profiler"]),
             "## memtrace\n",
             *table(memory, "memtrace", ["memray"]),
         ]
