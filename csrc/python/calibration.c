@@ -3,6 +3,8 @@
 
 #include "lines/account.h"
 #include "lines/calibrate.h"
+#include "lines/regime.h"
+#include "lines/sample.h"
 #include "python/monitor.h"
 
 #include <float.h>
@@ -11,6 +13,7 @@
 #define WARM_UP_CALLS 4
 #define ITERATIONS 40
 #define LINES_ROOM 16
+#define UNITS_ROOM 2048
 /* How far the costs of kinds of lines are apart, as measured for 16 of them: one deviation. */
 #define SPREAD_OF_PLACES 0.08
 #define EMPTY_LINE_NS 2.0
@@ -23,6 +26,11 @@
 static const char light_text[] = "def light(n):\n"
                                  "    a = b = 1\n"
                                  "    for i in range(n):\n" FIVE("        a = b\n        b = a\n");
+/* So long that most of its instructions have large offsets. */
+static const char long_text[] =
+    "def long(n):\n"
+    "    a = b = 1\n"
+    "    for i in range(n // 8):\n" FIVE(FIVE(FIVE("        a = b\n        b = a\n")));
 static const char other_text[] =
     "def heavy(n):\n"
     "    s = [0, 1, 2]\n"
@@ -57,15 +65,24 @@ static const char other_text[] =
                                                "        pass\n";
 #define LARGE_LINE 2000
 
-enum { LIGHT, HEAVY, GLOBALS, LOOP, LARGE, CALLS, ITEMS, PROGRAMS };
+enum { LIGHT, HEAVY, GLOBALS, LOOP, LARGE, CALLS, ITEMS, HOT, HOT_LONG, PROGRAMS };
 
 static const struct {
     const char *run;    /* is called with a number */
     const char *probed; /* has the events */
+    const char *text;
+    int first_line;
+    enum monitor_events events;
 } programs[PROGRAMS] = {
-    [LIGHT] = {"light", "light"}, [HEAVY] = {"heavy", "heavy"}, [GLOBALS] = {"globals", "globals"},
-    [LOOP] = {"loop", "loop"},    [LARGE] = {"light", "light"}, [CALLS] = {"calls", "callee"},
-    [ITEMS] = {"drain", "items"},
+    [LIGHT] = {"light", "light", light_text, 0, MONITOR_COLD},
+    [HEAVY] = {"heavy", "heavy", other_text, 0, MONITOR_COLD},
+    [GLOBALS] = {"globals", "globals", other_text, 0, MONITOR_COLD},
+    [LOOP] = {"loop", "loop", other_text, 0, MONITOR_COLD},
+    [LARGE] = {"light", "light", light_text, LARGE_LINE, MONITOR_COLD},
+    [CALLS] = {"calls", "callee", other_text, 0, MONITOR_COLD},
+    [ITEMS] = {"drain", "items", other_text, 0, MONITOR_COLD},
+    [HOT] = {"light", "light", light_text, 0, MONITOR_HOT},
+    [HOT_LONG] = {"long", "long", long_text, 0, MONITOR_HOT},
 };
 
 /* A program twice: the second copy never has events. Minima of even and of odd rounds. */
@@ -74,7 +91,8 @@ struct timed {
     PyObject *run[2];     /* borrowed */
     PyCodeObject *probed; /* owned */
     double ticks[2][2];   /* with events or not; even or odd round */
-    double n_events;      /* LINE events of one run */
+    double n_events;      /* LINE or INSTRUCTION events of one run */
+    double n_large;       /* of them: INSTRUCTION events with a large offset */
     double line_ticks;    /* as the callbacks saw it: of one event of the first line */
 };
 
@@ -89,7 +107,9 @@ struct stage {
     struct call_edge edge;
     struct lines_code code;
     struct line_cell cells[LINES_ROOM];
-    int32_t line_of_unit[512];
+    int32_t line_of_unit[UNITS_ROOM];
+    struct counters_slot slots[2]; /* the second one stays free */
+    int64_t units[UNITS_ROOM];
 };
 
 static struct stage stage;
@@ -98,9 +118,12 @@ static void stage_set(PyCodeObject *code)
 {
     Py_ssize_t n_units = Py_SIZE(code);
     memset(&stage, 0, sizeof stage);
-    if (n_units > (Py_ssize_t)(sizeof stage.line_of_unit / sizeof stage.line_of_unit[0]))
-        n_units = 0;
-    for (Py_ssize_t i = 0; i < n_units; i++) {
+    if (n_units > UNITS_ROOM)
+        n_units = 0; /* no line is known then, and nothing counted */
+    if (n_units != 0)
+        stage.slots[0] = (struct counters_slot){.key = code, .units = stage.units};
+    /* Only who is resumed asks for it. */
+    for (Py_ssize_t i = 0; i < n_units && code->co_flags & CO_GENERATOR; i++) {
         int line = PyCode_Addr2Line(code, (int)i * 2);
         stage.line_of_unit[i] = line < code->co_firstlineno ? 0 : line;
     }
@@ -129,7 +152,36 @@ static uint64_t stage_events(void)
     uint64_t n = 0;
     for (int i = 0; i < LINES_ROOM; i++)
         n += stage.cells[i].deliveries;
+    for (int i = 0; i < UNITS_ROOM; i++)
+        n += (uint64_t)stage.units[i];
     return n;
+}
+
+static uint64_t stage_large_events(void)
+{
+    uint64_t n = 0;
+    for (int i = COMPAT_LARGEST_SMALL_INT / 2 + 1; i < UNITS_ROOM; i++)
+        n += (uint64_t)stage.units[i];
+    return n;
+}
+
+/*
+ * Lets the callbacks of this thread work on the stage; returns by the same call with what was there
+ * before. Nothing is hot yet, and nothing sampled.
+ */
+struct scene {
+    struct lines_thread *thread;
+    struct sample_thread *sampled;
+    struct counters_table counters;
+};
+
+static struct scene scene_change(struct scene scene)
+{
+    struct scene before = {lines_self, sample_self, regime_counters};
+    lines_self = scene.thread;
+    sample_self = scene.sampled;
+    regime_counters = scene.counters;
+    return before;
 }
 
 /* ---- the programs -------------------------------------------------------------------------- */
@@ -161,9 +213,8 @@ done:
 
 static int prepare(struct timed *timed, int which)
 {
-    const char *text = which == LIGHT || which == LARGE ? light_text : other_text;
     for (int copy = 0; copy < 2; copy++) {
-        PyObject *globals = namespace_of(text, which == LARGE ? LARGE_LINE : 0);
+        PyObject *globals = namespace_of(programs[which].text, programs[which].first_line);
         PyObject *probed;
         if (globals == NULL)
             return -1;
@@ -175,12 +226,12 @@ static int prepare(struct timed *timed, int which)
     }
     timed->ticks[0][0] = timed->ticks[0][1] = timed->ticks[1][0] = timed->ticks[1][1] = DBL_MAX;
     timed->line_ticks = DBL_MAX;
-    return monitor_subscribe_local(timed->probed, true);
+    return monitor_subscribe_local(timed->probed, programs[which].events);
 }
 
 static void release(struct timed *timed)
 {
-    if (timed->probed != NULL && monitor_subscribe_local(timed->probed, false) < 0)
+    if (timed->probed != NULL && monitor_subscribe_local(timed->probed, MONITOR_NOTHING) < 0)
         PyErr_Clear(); /* it is never run again */
     Py_CLEAR(timed->probed);
     for (int copy = 0; copy < 2; copy++) {
@@ -219,6 +270,7 @@ static int run_both(struct timed *timed, int parity)
         run(timed->run[1], &timed->ticks[1][parity]) < 0)
         return -1;
     timed->n_events = (double)stage_events();
+    timed->n_large = (double)stage_large_events();
     seen = cell->deliveries == 0 ? DBL_MAX : (double)cell->exclusive / (double)cell->deliveries;
     if (seen < timed->line_ticks)
         timed->line_ticks = seen;
@@ -344,19 +396,34 @@ static void evaluate_frames(const struct timed *timed, struct calibration *resul
         kinds[i + PROBE_LARGE].whole += kinds[i].whole;
 }
 
+/* Probes of hot code. The cost of large offsets is that of large lines if they cannot be had. */
+static void evaluate_instructions(const struct timed *timed, struct calibration *result)
+{
+    struct probe_measurement *kinds = result->kinds;
+    double noise, small, large = kinds[PROBE_LINE_LARGE].whole - kinds[PROBE_LINE].whole;
+    if (timed[HOT].n_events == 0)
+        return;
+    small = cost_of_event(&timed[HOT], &noise);
+    if (timed[HOT_LONG].n_large > timed[HOT_LONG].n_events / 4)
+        large = at_least_0(cost_of_event(&timed[HOT_LONG], &noise) - small) *
+                timed[HOT_LONG].n_events / timed[HOT_LONG].n_large;
+    kinds[PROBE_INSTRUCTION].whole = small;
+    kinds[PROBE_INSTRUCTION_LARGE].whole = small + large;
+}
+
 int calibration_run(const struct tick_anchor *start)
 {
     static struct timed timed[PROGRAMS];
-    struct lines_thread *self = lines_self;
+    struct scene scene = {&stage.thread, (struct sample_thread *)&stage, {.slots = stage.slots}};
     struct calibration result = {0};
     struct tick_anchor end;
     int failed = 0;
     for (int which = 0; which < PROGRAMS && failed == 0; which++)
         failed = prepare(&timed[which], which);
-    lines_self = &stage.thread;
+    scene = scene_change(scene);
     if (failed == 0)
         failed = measure(timed);
-    lines_self = self;
+    (void)scene_change(scene);
     for (int which = 0; which < PROGRAMS; which++)
         release(&timed[which]);
     if (failed != 0)
@@ -365,6 +432,7 @@ int calibration_run(const struct tick_anchor *start)
     result.ns_per_tick = ticks_scale_ns(start, &end);
     evaluate_lines(timed, &result);
     evaluate_frames(timed, &result);
+    evaluate_instructions(timed, &result);
     calibrate_use(&result);
     return 0;
 }

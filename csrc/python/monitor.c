@@ -326,10 +326,12 @@ done:
     return result;
 }
 
-int monitor_subscribe_local(PyCodeObject *code, bool on)
+int monitor_subscribe_local(PyCodeObject *code, enum monitor_events events)
 {
-    PyObject *done =
-        PyObject_CallFunction(set_local_events, "iOl", tool_id, code, on ? masks.cold_mask : 0);
+    long mask = events == MONITOR_COLD  ? masks.cold_mask
+                : events == MONITOR_HOT ? masks.hot_mask
+                                        : 0;
+    PyObject *done = PyObject_CallFunction(set_local_events, "iOl", tool_id, code, mask);
     Py_XDECREF(done);
     return done == NULL ? -1 : 0;
 }
@@ -344,5 +346,5 @@ int monitor_subscribe(PyCodeObject *code)
         Py_DECREF(done);
         global_is_on = true;
     }
-    return monitor_subscribe_local(code, true);
+    return monitor_subscribe_local(code, MONITOR_COLD);
 }

@@ -18,8 +18,10 @@
 /* Claims an id and installs the callbacks. -1 with an exception set (RuntimeError: none free). */
 NODISCARD int monitor_start(void);
 
-/* Switches the local events of any code object on or off. -1 with an exception set. */
-NODISCARD int monitor_subscribe_local(PyCodeObject *code, bool on);
+enum monitor_events { MONITOR_NOTHING, MONITOR_COLD, MONITOR_HOT };
+
+/* Sets the local events of any code object, registered or not. -1 with an exception set. */
+NODISCARD int monitor_subscribe_local(PyCodeObject *code, enum monitor_events events);
 
 /* Subscribes a code object that is in the registry. -1 with an exception set. */
 NODISCARD int monitor_subscribe(PyCodeObject *code);

@@ -273,6 +273,8 @@ def test_the_calibration_is_in_the_file_and_nowhere_else(tmp_path: Path) -> None
     assert facts["ns"]["line"] > 0
     assert facts["ns"]["global"] > 0
     assert facts["ns"]["line, large"] >= facts["ns"]["line"]
+    assert facts["ns"]["instruction"] > 0
+    assert facts["ns"]["instruction, large"] >= facts["ns"]["instruction"]
     assert facts["spread"] > 0
     assert facts["slowness"][0] <= 1 <= facts["slowness"][1]
     assert [function_name(profile, function) for function in profile.calls.function] == ["f"]
