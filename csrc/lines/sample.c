@@ -385,7 +385,7 @@ static const char *start(const struct sample_host *host)
     if (reason != NULL)
         return reason;
     sample_host = *host;
-    reason = wake_start(on_signal);
+    reason = wake_start(on_signal, !host->without_perf, !host->without_ticks);
     if (reason != NULL)
         return reason;
     __atomic_store_n(&sample_is_running, 1, __ATOMIC_RELEASE);

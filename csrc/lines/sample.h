@@ -26,6 +26,7 @@ struct sample_host {
     uintptr_t eval_loop;               /* address of _PyEval_EvalFrameDefault */
     uintptr_t ordinary_call;           /* address of PyObject_Vectorcall */
     uint32_t state_tracing;            /* offset of an int in the thread state */
+    bool without_perf, without_ticks;  /* as if the system did not allow them */
     /* Py_AddPendingCall: the function is called soon, outside of fork and of signal handlers. */
     int (*call_soon)(int (*function)(void *), void *argument);
 };

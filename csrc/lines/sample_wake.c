@@ -241,25 +241,38 @@ static bool ticks_spare_system_calls(void)
 #endif
 }
 
-const char *wake_start(wake_handler handler)
+static bool can_have_perf(pid_t tid)
+{
+    int fd = open_perf(0, PROBE_PERIOD_NS);
+    void *page;
+    if (fd < 0)
+        return false;
+    page = keep_alive(fd, tid);
+    release_page(page);
+    close(fd);
+    return page != NULL;
+}
+
+static bool can_have_ticks(pid_t tid)
 {
     struct wake trial = {0};
-    int fd;
+    bool result;
+    if (!ticks_spare_system_calls())
+        return false;
+    wake_arm_ticks(&trial, tid);
+    result = trial.has_timer;
+    wake_disarm(&trial);
+    return result;
+}
+
+const char *wake_start(wake_handler handler, bool wants_perf, bool wants_ticks)
+{
+    pid_t tid = (pid_t)syscall(SYS_gettid);
     handle = handler;
     if (!take_signal(0))
         return "the program uses every signal that could be taken";
-    fd = open_perf(0, PROBE_PERIOD_NS);
-    if (fd >= 0) {
-        void *page = keep_alive(fd, (pid_t)syscall(SYS_gettid));
-        has_perf = page != NULL;
-        release_page(page);
-        close(fd);
-    }
-    if (ticks_spare_system_calls()) {
-        wake_arm_ticks(&trial, (pid_t)syscall(SYS_gettid));
-        has_ticks = trial.has_timer;
-        wake_disarm(&trial);
-    }
+    has_perf = wants_perf && can_have_perf(tid);
+    has_ticks = wants_ticks && can_have_ticks(tid);
     if (has_perf || has_ticks)
         return NULL;
     wake_stop();

@@ -37,10 +37,10 @@ struct wake {
 typedef void (*wake_handler)(int number, siginfo_t *info, void *context);
 
 /*
- * Takes a signal that nobody uses and finds out which clocks there are. NULL, or why there are
- * none (static text).
+ * Takes a signal that nobody uses and finds out which of the wanted clocks there are. NULL, or why
+ * there are none (static text).
  */
-NODISCARD const char *wake_start(wake_handler handler);
+NODISCARD const char *wake_start(wake_handler handler, bool wants_perf, bool wants_ticks);
 
 /* Gives the signal back, if nothing can go wrong with that. */
 void wake_stop(void);
