@@ -1,4 +1,4 @@
-"""python -m benchmarks [--quick] [--only lprof|accuracy|memtrace] [--page FILE]: one JSON line a figure."""
+"""python -m benchmarks [--quick] [--only PART] [--page FILE]: one line of JSON a figure."""
 
 from __future__ import annotations
 

@@ -23,8 +23,9 @@ from pathlib import Path
 
 from benchmarks import accuracy_programs
 from benchmarks.figures import Figure
-from benchmarks.lines import environment_of, lprof_command
+from benchmarks.lines import OURS, environment_of, lprof_command
 from benchmarks.pictures import bars, write
+from proftrace.cli.lprof_check import known_costs
 
 GROUP = "accuracy"
 PROGRAMS = "mixed", "tokenize", "words", "matmul", "nbody"
@@ -181,6 +182,14 @@ def draw(program: str, of: Mapping[str, Measured]) -> str:
     return bars(f"Share of time by line: {program}", rows, list(tools), "%")
 
 
+def known_cost_figures(folder: Path, rounds: int) -> Iterator[Figure]:
+    """Yield A1 to A5, programs whose true costs are known because each part runs alone as well."""
+    for mode, options in OURS.items():
+        for one in known_costs(folder, options, rounds):
+            goal = one.limit if mode == "lprof" else None
+            yield Figure(GROUP, one.title, mode, one.value, one.unit, goal)
+
+
 def figures(folder: Path, *, quick: bool) -> Iterator[Figure]:
     """Yield the figures of accuracy, and draw them when they are measured at full length."""
     library = build_truth(folder)
@@ -189,3 +198,4 @@ def figures(folder: Path, *, quick: bool) -> Iterator[Figure]:
         yield from program_figures(program, of)
         if not quick:
             write(f"shares-{program}", draw(program, of))
+    yield from known_cost_figures(folder, 4 if quick else 1)

@@ -27,9 +27,10 @@ takes to deliver a LINE event to nobody, and to a function in C that does nothin
 most that our column may be.
 """
 ACCURACY = """The truth is the same code without any profiler, sampled by an instrument of its own
-(`benchmarks/truth.c`). Share error: how much of the time is shown at the wrong line (total variation
-distance). Error per hit: by how much the time of a hit is off, on average over all hits. Total off
-by: how far the sum of all lines is from the time of the plain code.
+(`benchmarks/truth.c`). Share error: how much of the time is shown at the wrong line (total
+variation distance). Error per hit: by how much the time of a hit is off, on average over all hits.
+Total off by: how far the sum of all lines is from the time of the plain code. A1 to A5 are the
+programs of `lprof check`.
 [How lprof measures](how-lprof-measures.md) has pictures.
 """
 
@@ -107,7 +108,9 @@ def page(figures: Sequence[Figure]) -> str:
             HEAD,
             *machine_rows(),
             "## lprof\n",
-            *table(lines, "lprof", ["line_profiler", "no callback", "empty callback"]),
+            *table(
+                lines, "lprof", ["lprof --clock", "line_profiler", "no callback", "empty callback"]
+            ),
             "## How true the times of lprof are\n",
             ACCURACY,
             *table(accuracy, "lprof", ["lprof --clock", "line_profiler"]),

@@ -52,6 +52,7 @@ def straight_lines(name: str, first_line: int) -> Task:
 
 def line_tasks() -> dict[str, Task]:
     """Return the tasks of a worker for line profilers."""
+    from benchmarks.concurrent_programs import CONCURRENT
     from benchmarks.instrument import profile
     from benchmarks.line_programs import PROGRAMS
 
@@ -82,6 +83,7 @@ def line_tasks() -> dict[str, Task]:
         "unprofiled": profiled_around,
         "calls": calls,
         **PROGRAMS,
+        **CONCURRENT,
     }
 
 
