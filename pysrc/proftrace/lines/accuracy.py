@@ -63,7 +63,7 @@ def part(work, n):
 CAUSE = """\
 def cause(first, scaled, last, n):
     for i in range(n):
-        sorted(first)
+        sum(first)
         sum(scaled)
         sum(last)
 """
@@ -234,7 +234,7 @@ def bias_programs() -> Iterator[Program]:
 
 def line_programs() -> Iterator[Program]:
     """Yield A3."""
-    works = [tuple(range(500 * scale)) for scale in SCALES]
+    works = [range(500 * scale) for scale in SCALES]  # work that uses no memory to speak of
     n = 5
     parts = [("lines", (row,)) for row in (3, 4, 5, 6)]
     probes: list[Call] = [("part", (work, n)) for work in works]
@@ -243,10 +243,10 @@ def line_programs() -> Iterator[Program]:
 
 def cause_programs() -> Iterator[Program]:
     """Yield A4, for each scale. Only the two lines that stay the same are compared."""
-    first, last = tuple(range(2000)), tuple(range(3000))
+    first, last = range(2000), range(3000)
     n = 5
     for scale in SCALES:
-        call: Call = ("cause", (first, tuple(range(1000 * scale)), last, n))
+        call: Call = ("cause", (first, range(1000 * scale), last, n))
         parts = [("cause", (3,)), ("cause", (5,))]
         yield Program(str(scale), CAUSE, [call], parts, [call, call])
 
