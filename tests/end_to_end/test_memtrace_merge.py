@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from case_runs import COMMANDS, csv_rows, memtrace
+from case_runs import COMMANDS, bytearray_bytes, csv_rows, memtrace
 from proftrace.model.load import load_profiles
 
 FAMILY = """
@@ -23,7 +23,7 @@ if size == 2_000_000:
     for i in range(1, 4):
         subprocess.run([sys.executable, __file__, str(size + i * 1_000_000)], check=True)
 """
-SIZES = [2_000_001, 3_000_001, 4_000_001, 5_000_001]
+SIZES = [bytearray_bytes(n) for n in (2_000_000, 3_000_000, 4_000_000, 5_000_000)]
 
 
 @pytest.fixture(scope="module")
@@ -103,7 +103,7 @@ def test_children_of_an_earlier_run_are_left_out(folder: Path) -> None:
     words = ["run", "-q", "-f", "-o", "out.bin", "app.py", "7000000"]
     assert memtrace(words, folder).status == 0
     assert children(folder) == names
-    assert leaked_sizes(folder, "--children", "out.bin") == [7_000_001]
+    assert leaked_sizes(folder, "--children", "out.bin") == [bytearray_bytes(7_000_000)]
 
 
 KILLED = """
@@ -192,4 +192,4 @@ def test_a_running_process_can_be_merged(tmp_path: Path) -> None:
     process.wait()
     process.stdout.close()
     (profile,) = load_profiles(str(tmp_path / "all.bin"))
-    assert 3_000_001 in profile.samples.values["leaked_bytes"]
+    assert bytearray_bytes(3_000_000) in profile.samples.values["leaked_bytes"]

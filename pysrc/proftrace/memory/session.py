@@ -83,6 +83,7 @@ def _start_child(settings: Mapping[str, object]) -> str | None:
                 follow_forks=True,
                 stem=stem,
                 verify_stacks=bool(settings["verify_stacks"]),
+                native=bool(settings["native"]),
             )
         except FileExistsError:
             continue

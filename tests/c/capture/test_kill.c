@@ -10,7 +10,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#define RUNS 200
+#define RUNS 1000
 #define LIVE 64
 #define MOST_OPERATIONS 20000 /* a slot holds about 2,700 */
 
