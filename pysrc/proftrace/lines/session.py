@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
 _LONGEST_NAME = 80
+# How many lines a function runs before its hits are counted by blocks and its time by samples.
+_EVENTS_UNTIL_HOT = 2000
 # For tests of counts: how many lines a function runs before its hits are counted by blocks.
 _HOT_AFTER_VARIABLE = "PROFTRACE_TEST_HOT_AFTER"
 
@@ -60,6 +62,8 @@ def _allow_hot(clock: bool) -> None:
         _lines.allow_hot(0, False)
     elif forced.isdecimal():
         _lines.allow_hot(int(forced), True)
+    else:
+        _lines.allow_hot(_EVENTS_UNTIL_HOT, False)
 
 
 class _Session:

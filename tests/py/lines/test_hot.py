@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from case_runs import Run, load_lines, lprof
+from case_runs import LineResult, Run, load_lines, lprof
 from proftrace.model.load import load_profile
 from proftrace.model.profile import REGIME_HOT
 
@@ -287,3 +287,140 @@ def test_hits_do_not_depend_on_when_code_gets_hot(
     assert hits == clock_hits[name]
     assert any(hot_functions(tmp_path))
     assert after > 5 or all(hot_functions(tmp_path))
+
+
+# Threads that are still running when the result is written, at many different places.
+RUNNING = """\
+import os, sys, threading, time
+
+@profile
+def spin(n):
+    while n:
+        n += 1
+        if n % 3:
+            n = len(
+                str(n)) + n
+        wait(n)
+
+def wait(n):
+    if n > limit:
+        entered.release()
+        time.sleep(100)
+
+@profile
+def nap(n):
+    for i in range(n):
+        a = i
+        if i == n - 1:
+            entered.release()
+            time.sleep(
+                a + 100)
+            a = 2
+        a = 1
+    return a
+
+@profile
+def outer(n):
+    x = n
+    nap(x)
+    x = 3
+    return x
+
+limit = 900
+entered = threading.Semaphore(0)
+for target, n in ((spin, 1), (nap, 300), (outer, 300)):
+    threading.Thread(target=target, args=(n,), daemon=True).start()
+for _ in range(3):
+    entered.acquire()
+time.sleep(0.1)
+{end}
+"""
+
+
+@pytest.mark.parametrize("after", [0, 1, 5, 100])
+@pytest.mark.parametrize(
+    "end",
+    [
+        "",
+        "os._exit(0)",
+        "os.kill(os.getpid(), 15)\ntime.sleep(5)",
+        "os.execv(sys.executable, [sys.executable, '-c', ''])",
+    ],
+)
+def test_frames_that_still_run_are_counted_up_to_where_they_stand(
+    end: str, after: int, tmp_path: Path
+) -> None:
+    options = [] if after else ["--clock"]
+    record(RUNNING.replace("{end}", end), tmp_path, *options, after=after)
+    hits = LineResult(load_profile(str(tmp_path / "r.lprof"))).hits("program.py")
+    assert [hits[line] for line in range(19, 28)] == [600, 600, 600, 2, 2, 2, 0, 598, 0]
+    assert [hits[line] for line in range(31, 35)] == [1, 1, 0, 0]
+    turns = hits[6]
+    assert turns > 10
+    assert [hits[line] for line in (5, 7, 10)] == [turns, turns, turns]
+    assert 0 < hits[8] < turns
+    assert hits[9] == 2 * hits[8]  # an argument of the call, then an operand beside it
+
+
+OTHERS = """\
+import sys
+
+@profile
+def f(n):
+    for i in range(n):
+        if i == n // 2:
+            change()
+        n = n
+    return n
+
+def trace(frame, event, arg):
+    return trace
+
+def claim():
+    sys.monitoring.use_tool_id(1, "another")
+    sys.monitoring.register_callback(1, sys.monitoring.events.PY_START, lambda *args: None)
+    sys.monitoring.set_events(1, sys.monitoring.events.PY_START | sys.monitoring.events.LINE)
+
+def release():
+    sys.monitoring.set_events(1, 0)
+    sys.monitoring.free_tool_id(1)
+
+def profile_it():
+    import cProfile
+    profiler.append(cProfile.Profile())
+    profiler[0].enable()
+
+profiler = []
+changes = [lambda: None, {changes}]
+while changes:
+    change = changes.pop(0)
+    f(400)
+"""
+
+
+@pytest.mark.parametrize(
+    ("changes", "reason"),
+    [
+        ("lambda: sys.settrace(trace)", 6),
+        ("lambda: sys.setprofile(trace)", 6),
+        ("lambda: sys.settrace(trace), lambda: sys.settrace(None)", 0),
+        ("claim", 5),
+        ("claim, release", 0),
+        ("claim, release, claim", 5),
+        ("profile_it", 5),
+        ("profile_it, lambda: profiler[0].disable()", 0),
+        ("sys.monitoring.restart_events", 0),
+    ],
+)
+@pytest.mark.parametrize("after", [1, 7, 100])
+def test_other_tools_make_code_cold_and_cost_no_hit(
+    changes: str, reason: int, after: int, tmp_path: Path
+) -> None:
+    """`reason` is enum cold_reason: 5 is another tool, 6 a trace function, 0 that it is hot."""
+    calls = changes.count(", ") + 8
+    source = OTHERS.replace("{changes}", changes + ", lambda: None" * 6)
+    hits = hits_of(source, tmp_path, after=after)
+    assert hits == {5: 401 * calls, 6: 400 * calls, 7: calls, 8: 400 * calls, 9: calls}
+    (regime,) = hot_functions(tmp_path)
+    assert regime == (reason == 0)
+    assert list(load_profile(str(tmp_path / "r.lprof")).calls.reason) == [reason]
