@@ -239,6 +239,38 @@ static void gather(struct packer *packer, struct packed *packed)
     packed->n_bytes = (size_t)(at - packer->payload);
 }
 
+/*
+ * The common events, without a detour over struct event: no seq, no wide size. Returns the words
+ * taken, 0 when it is another one.
+ */
+static inline unsigned put_common(struct packer *packer, const uint64_t *words, size_t n_words)
+{
+    const uint64_t word = words[0];
+    const uint8_t how = (uint8_t)(word >> 8);
+    if ((word & 0xff) != 0 || (how & 0x80) != 0)
+        return 0;
+    switch (how & RAW_KIND_MASK) {
+    case EVENT_FREE:
+        put_free(packer, CONTROL_FREE, word >> 16);
+        return 1;
+    case EVENT_PYMALLOC_FREE:
+        put_free(packer, CONTROL_PYMALLOC_FREE, word >> 16);
+        return 1;
+    case EVENT_MALLOC:
+    case EVENT_CALLOC:
+    case EVENT_REALLOC:
+    case EVENT_PYMALLOC_MALLOC:
+    case EVENT_PYMALLOC_CALLOC:
+    case EVENT_PYMALLOC_REALLOC:
+        if (n_words < 2)
+            return 0;
+        put_allocation(packer, (uint32_t)(words[1] >> 32), how, word >> 16, (uint32_t)words[1]);
+        return 2;
+    default:
+        return 0;
+    }
+}
+
 void pack_events(struct packer *packer, const uint64_t *words, size_t *n_words, bool may_have_seqs,
                  struct packed *packed)
 {
@@ -248,8 +280,12 @@ void pack_events(struct packer *packer, const uint64_t *words, size_t *n_words, 
     unsigned n;
     packed->first_seq = may_have_seqs ? find_first_seq(words, *n_words) : 0;
     start(packer, packed->first_seq);
-    for (; n_events < PACK_EVENTS && (n = raw_event_get(words + at, *n_words - at, &event)) != 0;
-         at += n, n_events++) {
+    for (; n_events < PACK_EVENTS && at < *n_words; at += n, n_events++) {
+        if (packed->first_seq == 0 && (n = put_common(packer, words + at, *n_words - at)) != 0)
+            continue;
+        n = raw_event_get(words + at, *n_words - at, &event);
+        if (n == 0)
+            break;
         put_event(packer, &event);
         if (packed->first_seq != 0)
             put_seq(packer, event.seq);
