@@ -116,6 +116,8 @@ class Packed:
     behind: int = 0
     freed: int = 0
     far: int = 0
+    far_step: int = 0
+    last: dict[int, int] = field(default_factory=dict)  # of small classes
     freed_row: int = 0
     context: int = 0
 
@@ -161,13 +163,16 @@ class Packed:
             return self.next_size.get(self.size_slot(row), 0)
         return site.size if way == 0 else (site.size + site.step) & WORD
 
-    def address(self, size_class: int, way: int) -> int:
+    def address(self, size_class: int, units: int, way: int) -> int:
         if way == 3:
+            near = self.last.get(size_class) or self.previous
             difference = self.columns[ADDRESS].svarint()
-            return rotated_back((rotated(self.previous) + difference) & WORD)
+            return rotated_back((rotated(near) + difference) & WORD)
         if way == 0:
             return self.free[size_class][(self.n_free[size_class] - 1) % 8]
-        return self.behind if way == 1 else self.freed
+        if way == 2:
+            return self.freed
+        return self.last.get(size_class, 0) + units * 16 if size_class >= 128 else self.behind
 
     def allocation(self, control: int) -> Event:
         row = self.site(control >> 2 & 3)
@@ -175,7 +180,7 @@ class Packed:
         size = self.size(row, control >> 6)
         size_class = site.size_class(size)
         way = control >> 4 & 3
-        address = self.address(size_class, way)
+        address = self.address(size_class, site.units(size), way)
         self.next_site[self.context] = row
         if site.size is not None:
             self.next_size[self.size_slot(row)] = size & HALF
@@ -184,14 +189,19 @@ class Packed:
         if way in (0, 3) and self.n_free.get(size_class, 0):
             self.n_free[size_class] -= 1
         self.previous = address
-        self.behind = (address + site.units(size) * 16) & WORD
+        if size_class >= 128:
+            self.last[size_class] = address
+        else:
+            self.behind = (address + site.units(size) * 16) & WORD
         self.context = upper(4 * row + 1, 11)
         self.blocks.append((address, row, size_class))
         return Event(site.how & 31, address, size, site.node)
 
     def freed_address(self, way: int) -> int:
-        if way == 4:
-            self.far = (self.far + self.columns[FREED].svarint()) & WORD
+        if way >= 4:
+            if way == 4:
+                self.far_step = self.columns[FREED].svarint()
+            self.far = (self.far + self.far_step) & WORD
             self.freed = rotated_back(self.far)
             self.context = upper(3, 11)
             return self.freed

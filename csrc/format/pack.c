@@ -119,6 +119,8 @@ static inline void put_allocation(struct packer *packer, uint32_t node, uint8_t 
 {
     struct model *model = &packer->model;
     const struct model_site *site;
+    const uint64_t units = model_units(how, size);
+    const uint8_t size_class = model_class(how, units, size);
     unsigned control = CONTROL_ALLOCATION;
     unsigned way;
     uint32_t row = model->next_site[model->context];
@@ -137,16 +139,16 @@ static inline void put_allocation(struct packer *packer, uint32_t node, uint8_t 
         control |= SIZE_STORED << 6;
         add_varint(packer, COLUMN_SIZE, size);
     }
-    if (address == model_reused(model, model_class(how, model_units(how, size), size))) {
+    if (address == model_reused(model, size_class)) {
         way = ADDRESS_REUSED;
-    } else if (address == model->behind) {
+    } else if (address == model_behind(model, size_class, units)) {
         way = ADDRESS_BEHIND;
     } else if (address == model->freed) {
         way = ADDRESS_FREED;
     } else {
         way = ADDRESS_STORED;
         add_difference(packer, COLUMN_ADDRESS, rotate_right_4(address),
-                       rotate_right_4(model->previous));
+                       rotate_right_4(model_near(model, size_class)));
     }
     add_byte(packer, COLUMN_CONTROL, (uint8_t)(control | way << 4));
     *block_slot(packer, address) = (uint16_t)(model->n_blocks + 1);
@@ -159,8 +161,12 @@ static inline void put_free(struct packer *packer, unsigned control, uint64_t ad
     uint32_t row = *block_slot(packer, address);
     unsigned way;
     if (row == 0) {
-        add_difference(packer, COLUMN_FREED, rotate_right_4(address), model->far);
-        add_byte(packer, COLUMN_CONTROL, (uint8_t)(control | FREED_ADDRESS << 2));
+        way = FREED_STEP;
+        if (rotate_right_4(address) != model->far + model->far_step) {
+            way = FREED_ADDRESS;
+            add_difference(packer, COLUMN_FREED, rotate_right_4(address), model->far);
+        }
+        add_byte(packer, COLUMN_CONTROL, (uint8_t)(control | way << 2));
         model_freed_far(model, address);
         return;
     }

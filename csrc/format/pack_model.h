@@ -13,6 +13,7 @@
 #define MODEL_SIZES 1024u
 #define MODEL_CLASSES 256u
 #define MODEL_DEPTH 8u
+#define MODEL_SMALL 64u /* classes of pools */
 
 /* Control byte: bits 0-1 what it is. */
 enum { CONTROL_ALLOCATION, CONTROL_FREE, CONTROL_PYMALLOC_FREE, CONTROL_OTHER };
@@ -21,7 +22,7 @@ enum { SITE_EXPECTED, SITE_KNOWN, SITE_NEW };
 enum { ADDRESS_REUSED, ADDRESS_BEHIND, ADDRESS_FREED, ADDRESS_STORED };
 enum { SIZE_SAME, SIZE_STEP, SIZE_EXPECTED, SIZE_STORED };
 /* A free: bits 2-4 which block. All else: bits 2-7 the kind. */
-enum { FREED_EXPECTED, FREED_NEXT, FREED_NEWEST, FREED_AGE, FREED_ADDRESS };
+enum { FREED_EXPECTED, FREED_NEXT, FREED_NEWEST, FREED_AGE, FREED_ADDRESS, FREED_STEP };
 
 /* A stack and a way of allocating. */
 struct model_site {
@@ -43,7 +44,8 @@ struct model {
     uint64_t previous; /* address of the last allocation */
     uint64_t behind;   /* where the heap would put a block behind it */
     uint64_t freed;    /* the last address that was freed */
-    uint64_t far;      /* the last one out of COLUMN_FREED, rotated */
+    uint64_t far;      /* the last one of a block that this file block has not seen, rotated */
+    uint64_t far_step; /* from the one before */
     uint32_t freed_row;
     uint32_t context; /* what the last event was, as an index */
     uint32_t n_sites;
@@ -51,7 +53,8 @@ struct model {
     uint16_t next_site[MODEL_CONTEXTS]; /* row + 1; 0 = not known */
     uint16_t next_age[MODEL_CONTEXTS];  /* age + 1 */
     uint32_t next_size[MODEL_SIZES];
-    uint8_t n_free[MODEL_CLASSES]; /* freed blocks of a size, the latest on top */
+    uint64_t last_small[MODEL_SMALL]; /* pools: the last address of a class */
+    uint8_t n_free[MODEL_CLASSES];    /* freed blocks of a size, the latest on top */
     uint64_t free[MODEL_CLASSES][MODEL_DEPTH];
 };
 
@@ -103,6 +106,20 @@ static inline uint32_t *model_next_size(struct model *model, uint32_t site, uint
     return &model->next_size[hash >> (32 - 10)];
 }
 
+/* What the address of the next block of a class is near to. Each class has pools of its own. */
+static inline uint64_t model_near(const struct model *model, uint8_t size_class)
+{
+    uint64_t last = size_class & 128 ? model->last_small[size_class % MODEL_SMALL] : 0;
+    return last != 0 ? last : model->previous;
+}
+
+/* Where a block is if it lies behind the one before. */
+static inline uint64_t model_behind(const struct model *model, uint8_t size_class, uint64_t units)
+{
+    return size_class & 128 ? model->last_small[size_class % MODEL_SMALL] + units * 16
+                            : model->behind;
+}
+
 /* The block of the class that was freed last, 0 = none. */
 static inline uint64_t model_reused(const struct model *model, uint8_t size_class)
 {
@@ -129,7 +146,10 @@ static inline void model_allocated(struct model *model, struct model_site *sites
         (address_way == ADDRESS_REUSED || address_way == ADDRESS_STORED))
         model->n_free[size_class]--;
     model->previous = address;
-    model->behind = address + units * 16;
+    if (size_class & 128)
+        model->last_small[size_class % MODEL_SMALL] = address;
+    else
+        model->behind = address + units * 16;
     model->context = model_context(row, 1);
     blocks[model->n_blocks++] = (struct model_block){address, (uint16_t)row, size_class};
 }
@@ -150,6 +170,7 @@ static inline void model_freed(struct model *model, const struct model_block *bl
 /* A free of any other address. */
 static inline void model_freed_far(struct model *model, uint64_t address)
 {
+    model->far_step = rotate_right_4(address) - model->far;
     model->far = rotate_right_4(address);
     model->freed = address;
     model->context = model_context(0, 3);

@@ -67,15 +67,17 @@ static uint64_t get_size(struct unpacker *unpacker, uint32_t row, unsigned way)
 static uint64_t get_address(struct unpacker *unpacker, uint8_t how, uint64_t size, unsigned way)
 {
     struct model *model = &unpacker->model;
+    const uint64_t units = model_units(how, size);
+    const uint8_t size_class = model_class(how, units, size);
     switch (way) {
     case ADDRESS_REUSED:
-        return model_reused(model, model_class(how, model_units(how, size), size));
+        return model_reused(model, size_class);
     case ADDRESS_BEHIND:
-        return model->behind;
+        return model_behind(model, size_class, units);
     case ADDRESS_FREED:
         return model->freed;
     default:
-        return rotate_left_4(rotate_right_4(model->previous) +
+        return rotate_left_4(rotate_right_4(model_near(model, size_class)) +
                              (uint64_t)unzigzag(get_varint(&unpacker->columns[COLUMN_ADDRESS])));
     }
 }
@@ -126,8 +128,9 @@ static void get_free(struct unpacker *unpacker, unsigned control, struct event *
     struct model *model = &unpacker->model;
     uint64_t row;
     event->kind = (control & 3) == CONTROL_FREE ? EVENT_FREE : EVENT_PYMALLOC_FREE;
-    if (control >> 2 == FREED_ADDRESS) {
-        event->address = get_far(unpacker);
+    if (control >> 2 == FREED_ADDRESS || control >> 2 == FREED_STEP) {
+        event->address = control >> 2 == FREED_STEP ? rotate_left_4(model->far + model->far_step)
+                                                    : get_far(unpacker);
         model_freed_far(model, event->address);
         return;
     }
