@@ -3,6 +3,7 @@
 
 #include "base/ticks.h"
 #include "lines/sample_thread.h"
+#include "lines/sample_state.h"
 #include "lines/sample_verdict.h"
 
 #include <errno.h>
@@ -104,6 +105,7 @@ static void take_sample(struct sample_thread *self, const void *context, uint64_
         return;
     }
     sample_find_clock(self->account, &clock);
+    weight_ns = weight_ns * __atomic_load_n(&self->stretch, __ATOMIC_RELAXED) >> STRETCH_SHIFT;
     tally_add(&self->tally, self->walk.places, self->walk.n, &clock, sample_ticks(weight_ns));
 }
 
@@ -221,6 +223,9 @@ static void thread_begin(struct sample_thread *thread)
     thread->look.next_ns = thread->look.changed_ns = thread->look.start_ns;
     thread->look.mean_ns = thread->look.weighed_ns = 0;
     thread->look.is_parked = false;
+    thread->stretch = 1u << STRETCH_SHIFT;
+    thread->look.start_delay_ns = thread->look.delay_ns = state_delay_ns(thread->tid);
+    thread->look.delay_cpu_ns = thread->start_cpu_ns;
     thread->look.mask_cpu_ns = thread->start_cpu_ns;
     thread->look.mask_handled = thread->n_handled;
     thread->is_masked = is_blocked_here();

@@ -52,24 +52,22 @@ static inline void sample_thread_enter(void)
 }
 
 /*
- * Each kind of event comes out of other functions of the interpreter. They are learned by looking
- * at the native stack once, from within a callback of that kind, as soon as there are samples.
+ * Each kind of event comes out of other functions of the interpreter, the last of which are common
+ * to all. They are learned by looking at the native stack once, from within a callback of that
+ * kind, as soon as there are samples. Events that are rare in hot code do without.
  */
 enum sample_event {
-    SAMPLE_EVENT_LINE,
+    SAMPLE_EVENT_LINE, /* learned by sample_start */
     SAMPLE_EVENT_INSTRUCTION,
-    SAMPLE_EVENT_START, /* and RESUME */
-    SAMPLE_EVENT_RETURN,
-    SAMPLE_EVENT_YIELD,
     SAMPLE_EVENT_RAISE,
-    SAMPLE_EVENT_UNWIND,
-    SAMPLE_EVENT_THROW,
+    SAMPLE_EVENT_YIELD,
+    SAMPLE_EVENT_RESUME,
 };
 
 extern uint32_t sample_unlearned; /* a bit each; 0 while there are no samples */
 void sample_learn_slow(enum sample_event event);
 
-/* To be called by the callback itself, but need not be by the one that only counts. */
+/* To be called by the callback itself. */
 static inline void sample_learn(enum sample_event event)
 {
     if (unlikely(sample_unlearned >> event & 1))

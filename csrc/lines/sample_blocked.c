@@ -5,13 +5,16 @@
  * A thread whose CPU clock stands still did not run in between, so that what was read of it
  * meanwhile is consistent. The times between looks are random, with a distribution that has no
  * memory: then a look stands for the mean of the time that it was drawn from, however that mean was
- * chosen, and no pattern of the thread's own makes a difference. How long the thread was off the
- * CPU altogether is known exactly (wall clock minus CPU clock), and corrects all of its weights.
+ * chosen, and no pattern of the thread's own makes a difference. How long the thread was blocked
+ * altogether is known exactly (wall clock minus CPU clock, minus what it waited for a processor),
+ * and corrects all of its weights. Waiting for a processor is no matter of the line: that time goes
+ * to all samples of the time in question alike.
  */
 #include "lines/sample_thread.h"
 
 #include "base/ticks.h"
 #include "interp/objects.h"
+#include "lines/sample_state.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -30,6 +33,8 @@
 #define SAMPLES_PER_EVENT 64u /* then the next perf event has another period */
 #define FIRST_EVENT_NS 500000u
 #define MASK_CHECK_NS 50000000u /* of CPU time */
+#define DELAY_CHECK_NS 5000000u /* of CPU time */
+#define DELAY_MOST 1000u
 #define HOUSEKEEPING_NS 20000000u
 
 static pthread_t helper;
@@ -56,11 +61,12 @@ static uintptr_t top_of(struct sample_thread *thread)
     return frame;
 }
 
-/* Its time off the CPU so far, over what the looks make of it. */
+/* The time that it has been blocked so far, over what the looks make of it. */
 static double correction(const struct sample_look *look, uint64_t now)
 {
-    uint64_t wall = now - look->start_ns, cpu = look->cpu_ns - look->start_cpu_ns;
-    uint64_t off = wall > cpu ? wall - cpu : 0;
+    uint64_t wall = now - look->start_ns;
+    uint64_t able = look->cpu_ns - look->start_cpu_ns + look->delay_ns - look->start_delay_ns;
+    uint64_t off = wall > able ? wall - able : 0;
     return look->weighed_ns < CORRECTED_AFTER_NS ? 1.0 : (double)off / (double)look->weighed_ns;
 }
 
@@ -73,14 +79,31 @@ static void charge(struct sample_look *look, uint64_t now)
                   (uint64_t)((double)sample_ticks(look->mean_ns) * correction(look, now)));
 }
 
-/* Reads where the thread is. False: it ran meanwhile. */
+/* Reads where the thread is. False: it ran meanwhile, or is only waiting for a processor. */
 static bool find_place(struct sample_thread *thread, uint64_t cpu_ns)
 {
     struct sample_look *look = &thread->look;
     if (!walk_chain(&look->walk, top_of(thread)))
         look->walk.n = 0;
     sample_find_clock(thread->account, &look->clock);
-    return sample_cpu_ns(thread->tid) == cpu_ns;
+    return !state_is_runnable(thread->tid) && sample_cpu_ns(thread->tid) == cpu_ns;
+}
+
+/* Finds out how long it had to wait for a processor lately; its samples stand for that time too. */
+static void measure_delay(struct sample_thread *thread, uint64_t cpu_ns)
+{
+    struct sample_look *look = &thread->look;
+    uint64_t ran = cpu_ns - look->delay_cpu_ns;
+    uint64_t delay_ns, delay;
+    if (ran < DELAY_CHECK_NS)
+        return;
+    delay_ns = state_delay_ns(thread->tid);
+    delay = delay_ns > look->delay_ns ? delay_ns - look->delay_ns : 0;
+    delay = delay > ran * DELAY_MOST ? ran * DELAY_MOST : delay;
+    __atomic_store_n(&thread->stretch, (uint32_t)(((ran + delay) << STRETCH_SHIFT) / ran),
+                     __ATOMIC_RELAXED);
+    look->delay_ns = delay_ns;
+    look->delay_cpu_ns = cpu_ns;
 }
 
 /*
@@ -165,6 +188,7 @@ static void look_at_thread(struct sample_thread *thread, uint64_t now)
         return; /* it has ended and will say so */
     if (!look->is_parked || cpu_ns != look->cpu_ns) {
         watch_mask(thread, cpu_ns);
+        measure_delay(thread, cpu_ns);
         if (thread->is_masked)
             charge_running(thread, cpu_ns);
         look->cpu_ns = cpu_ns;

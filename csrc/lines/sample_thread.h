@@ -18,6 +18,9 @@ struct sample_look {
     uint64_t start_ns, start_cpu_ns;
     uint64_t cpu_ns;           /* CPU time at the last look */
     uint64_t changed_ns;       /* the last look that found another */
+    uint64_t start_delay_ns;   /* time it had waited for a processor, at the start, */
+    uint64_t delay_ns;         /* and when it was last asked for, */
+    uint64_t delay_cpu_ns;     /* with its CPU time then */
     uint64_t weighed_ns;       /* of all looks that found it off the CPU, before the correction */
     uint32_t n_handled;        /* signals when its perf event was armed */
     uint32_t mask_handled;     /* signals when it was last thought about whether it blocks them */
@@ -37,6 +40,7 @@ struct sample_thread {
     uintptr_t state; /* its thread state in the interpreter; atomic */
     struct lines_thread *account;
     struct wake wake;
+    uint32_t stretch;   /* atomic: time able to run over CPU time, lately; 16 binary places */
     uint64_t period_ns; /* atomic: of its perf event, 0 = none */
     uint32_t n_armed;   /* atomic: counts perf events */
     bool is_masked;     /* it blocks our signal, or there is none */
@@ -59,6 +63,8 @@ extern uint32_t sample_is_running; /* atomic */
 
 /* CPU time of any thread of this process; 0 = it is gone. */
 uint64_t sample_cpu_ns(pid_t tid);
+
+#define STRETCH_SHIFT 16
 
 /* ns of CPU time or of time off the CPU, in ticks. */
 uint64_t sample_ticks(uint64_t ns);

@@ -1,11 +1,11 @@
 /* sample_wake.c - see sample_wake.h. */
 #include "lines/sample_wake.h"
 
+#include "lines/sample_state.h"
+
 #include <fcntl.h>
 #include <linux/perf_event.h>
-#include <stdio.h> /* snprintf, sscanf */
-#include <stdlib.h>
-#include <string.h>
+#include <stdio.h> /* sscanf */
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include <sys/utsname.h>
@@ -100,27 +100,9 @@ clockid_t wake_cpu_clock(pid_t tid)
     return (clockid_t)(~(unsigned)tid << 3 | 6);
 }
 
-/* Finds "SigBlk:" and its 16 digits in the status of a thread; the lowest bit is signal 1. */
 bool wake_is_blocked(pid_t tid)
 {
-    static const char label[] = "\nSigBlk:\t";
-    char path[64], text[2048];
-    const char *found;
-    ssize_t n;
-    int fd;
-    if (wake_signal() == 0)
-        return true;
-    snprintf(path, sizeof path, "/proc/self/task/%d/status", (int)tid);
-    fd = open(path, O_RDONLY | O_CLOEXEC);
-    n = fd < 0 ? -1 : read(fd, text, sizeof text - 1);
-    if (fd >= 0)
-        close(fd);
-    if (n <= 0)
-        return false;
-    text[n] = 0;
-    found = strstr(text, label);
-    return found != NULL &&
-           (strtoull(found + sizeof label - 1, NULL, 16) >> (wake_signal() - 1) & 1);
+    return wake_signal() == 0 || state_blocks(tid, wake_signal());
 }
 
 void wake_stop(void)

@@ -110,6 +110,7 @@ static PyObject *resume(PyObject *const *args, bool wanted)
 {
     uint64_t raw = ticks_now();
     struct lines_thread *thread = account_thread();
+    sample_learn(SAMPLE_EVENT_RESUME);
     if (unlikely(thread == NULL))
         Py_RETURN_NONE;
     if (hot_has(args[0]))
@@ -142,6 +143,7 @@ static PyObject *on_yield(PyObject *self, PyObject *const *args, size_t nargsf, 
     uint64_t raw = ticks_now();
     struct lines_thread *thread = lines_self;
     (void)self, (void)nargsf, (void)kwnames;
+    sample_learn(SAMPLE_EVENT_YIELD);
     if (unlikely(thread == NULL))
         Py_RETURN_NONE;
     if (hot_has(args[0]))

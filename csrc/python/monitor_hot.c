@@ -20,6 +20,7 @@ static bool raise_is_on;
 
 static NOINLINE PyObject *instruction_without_probe(void)
 {
+    sample_learn(SAMPLE_EVENT_INSTRUCTION);
     return Py_NewRef(disable);
 }
 
@@ -41,6 +42,7 @@ PyObject *hot_on_instruction(PyObject *self, PyObject *const *args, size_t nargs
 PyObject *hot_on_raise(PyObject *self, PyObject *const *args, size_t nargsf, PyObject *kwnames)
 {
     (void)self, (void)nargsf, (void)kwnames;
+    sample_learn(SAMPLE_EVENT_RAISE);
     counting_raise(&regime_counters, args);
     Py_RETURN_NONE;
 }

@@ -1,0 +1,59 @@
+/* sample_state.c - see sample_state.h. */
+#include "lines/sample_state.h"
+
+#include <fcntl.h>
+#include <stdio.h> /* snprintf */
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* Reads the start of a file of /proc, with a NUL behind. False when there is none. */
+static bool read_file(pid_t tid, const char *name, char *text, size_t room)
+{
+    char path[64];
+    ssize_t n;
+    int fd;
+    snprintf(path, sizeof path, "/proc/self/task/%d/%s", (int)tid, name);
+    fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0)
+        return false;
+    n = read(fd, text, room - 1);
+    close(fd);
+    if (n <= 0)
+        return false;
+    text[n] = 0;
+    return true;
+}
+
+/* pid (name) state ...: the name may have anything in it, also parentheses. */
+bool state_is_runnable(pid_t tid)
+{
+    char text[512];
+    const char *end;
+    if (!read_file(tid, "stat", text, sizeof text))
+        return false;
+    end = strrchr(text, ')');
+    return end != NULL && end[1] == ' ' && end[2] == 'R';
+}
+
+/* Time on a processor, time waiting for one, and how often it got one. */
+uint64_t state_delay_ns(pid_t tid)
+{
+    char text[128], *end;
+    if (!read_file(tid, "schedstat", text, sizeof text))
+        return 0;
+    strtoull(text, &end, 10);
+    return strtoull(end, NULL, 10);
+}
+
+/* "SigBlk:" and 16 digits; the lowest bit is signal 1. */
+bool state_blocks(pid_t tid, int signal)
+{
+    static const char label[] = "\nSigBlk:\t";
+    char text[2048];
+    const char *found;
+    if (!read_file(tid, "status", text, sizeof text))
+        return false;
+    found = strstr(text, label);
+    return found != NULL && (strtoull(found + sizeof label - 1, NULL, 16) >> (signal - 1) & 1);
+}
