@@ -7,8 +7,6 @@ import textwrap
 from collections import Counter
 from pathlib import Path
 
-import pytest
-
 from case_runs import lprof
 from proftrace.model.load import load_profile
 from proftrace.model.profile import NO_FUNCTION, Profile
@@ -219,7 +217,6 @@ def test_calls_by_line(tmp_path: Path) -> None:
 
 
 def test_greenlets_have_the_right_hits(tmp_path: Path) -> None:
-    pytest.importorskip("greenlet")
     profile = record(
         tmp_path,
         """\
