@@ -3,6 +3,7 @@
 
 #include "base/arena.h" /* pages */
 #include "capture/ring_file.h"
+#include "interp/locations.h"
 #include "interp/text.h"
 
 #include <errno.h>
@@ -202,20 +203,29 @@ uint32_t definitions_string(struct definitions *dict, const char *text, size_t n
     return record.id;
 }
 
+/* Makes room in `text`. */
+static bool reserve_text(struct definitions *dict, size_t n_bytes)
+{
+    size_t room = (n_bytes + 4095) & ~(size_t)4095;
+    char *bigger;
+    if (n_bytes <= dict->text_bytes)
+        return true;
+    bigger = pages_grow(dict->text, dict->text_bytes, room);
+    if (bigger == NULL)
+        return false;
+    dict->text = bigger;
+    dict->text_bytes = room;
+    return true;
+}
+
 /* The id of a str object. */
 static uint32_t string_of(struct definitions *dict, uintptr_t text)
 {
     size_t n_bytes = text_utf8_bytes(dict->layout, text);
     if (n_bytes > TEXT_LIMIT)
         n_bytes = TEXT_LIMIT;
-    if (n_bytes > dict->text_bytes) {
-        size_t room = (n_bytes + 4095) & ~(size_t)4095;
-        char *bigger = pages_grow(dict->text, dict->text_bytes, room);
-        if (bigger == NULL)
-            return 0;
-        dict->text = bigger;
-        dict->text_bytes = room;
-    }
+    if (!reserve_text(dict, n_bytes))
+        return 0;
     n_bytes = text_copy_utf8(dict->layout, text, dict->text, n_bytes);
     return definitions_string(dict, dict->text, n_bytes);
 }
@@ -241,10 +251,13 @@ uint32_t definitions_code(struct definitions *dict, uintptr_t code)
         .file = string_of(dict, view.file),
         .first_line = view.first_line,
         .flags = view.flags,
-        .linetable = view.linetable,
-        .linetable_bytes =
-            view.linetable_bytes > LINETABLE_LIMIT ? 0 : (uint32_t)view.linetable_bytes,
     };
+    /* The strings are in the log, so their buffer is free again. */
+    if (view.linetable_bytes <= LINETABLE_LIMIT && reserve_text(dict, view.linetable_bytes)) {
+        record.linetable = (const uint8_t *)dict->text;
+        record.linetable_bytes =
+            (uint32_t)locations_strip(view.linetable, view.linetable_bytes, (uint8_t *)dict->text);
+    }
     hash = hash_code(&record);
     record.id = table_get(&dict->codes, hash);
     if (record.id != 0)
