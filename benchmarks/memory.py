@@ -21,6 +21,7 @@ WHOLE = Path(__file__).parent / "whole"
 PROGRAMS = "documents", "trees", "strings", "imports", "arrays", "coroutines"
 TOOLS = "memtrace", "memray"
 PYTHON = "--trace-python-allocators"
+NATIVE = "--native"
 # A mode is how a worker or program is run: its tool, and the options of that tool.
 MODES: Mapping[str, tuple[str, ...]] = {
     "plain": (),
@@ -28,10 +29,14 @@ MODES: Mapping[str, tuple[str, ...]] = {
     "memray": ("memray",),
     "memtrace objects": ("memtrace", PYTHON),
     "memray objects": ("memray", PYTHON),
+    "memtrace native": ("memtrace", NATIVE),
+    "memray native": ("memray", NATIVE),
 }
+PROGRAM_MODES = tuple(mode for mode, words in MODES.items() if NATIVE not in words)
 CALLS_RATIO = 1.02
 QUARTER = 0.25
 FIFTH = 0.2
+HALF = 0.5
 WHOLE_RATIO = 1.05
 WHOLE_OBJECTS_RATIO = 1.35
 
@@ -60,8 +65,11 @@ class Added:
     task: str
     name: str
     times: int
-    objects: bool = False
+    kind: str = ""  # of the mode: "", "objects" or "native"
     share: float = QUARTER
+
+    def mode(self, tool: str) -> str:
+        return f"{tool} {self.kind}".strip()
 
 
 ADDED = (
@@ -73,7 +81,13 @@ ADDED = (
         Added(f"{n} threads", f"per block allocated and freed, {n} threads", THREAD_ALLOCATIONS)
         for n in THREADS
     ),
-    Added("objects", "per small object, Python's allocators traced", OBJECTS, True, FIFTH),
+    Added("objects", "per small object, Python's allocators traced", OBJECTS, "objects", FIFTH),
+    *(
+        Added(
+            f"depth {n}", f"per block, native stacks, {n} calls deep", ALLOCATIONS, "native", HALF
+        )
+        for n in DEPTHS
+    ),
 )
 
 
@@ -87,10 +101,12 @@ def event_figures(folder: Path, samples: int) -> Iterator[Figure]:
             for mode in MODES
         }
 
-    by_malloc = ["calls", *(row.task for row in ADDED if not row.objects)]
+    tasks: dict[str, list[str]] = {"": ["calls"], "objects": [], "native": []}
+    for row in ADDED:
+        tasks[row.kind].append(row.task)
     rounds = [
-        (("plain", "memtrace", "memray"), by_malloc),
-        (("plain", "memtrace objects", "memray objects"), ["objects"]),
+        (("plain", *(f"{tool} {kind}".strip() for tool in TOOLS)), names)
+        for kind, names in tasks.items()
     ]
     best = best_of_processes(start, rounds, samples)
     for mode, goal in ("memtrace", CALLS_RATIO), ("memray", None):
@@ -100,8 +116,7 @@ def event_figures(folder: Path, samples: int) -> Iterator[Figure]:
         plain = best["plain"][row.task]
         added = {}
         for tool in TOOLS:
-            mode = f"{tool} objects" if row.objects else tool
-            added[tool] = (best[mode][row.task] - plain) / row.times
+            added[tool] = (best[row.mode(tool)][row.task] - plain) / row.times
             yield Figure(GROUP, f"added {row.name}", tool, added[tool], "ns")
         share = added["memtrace"] / added["memray"]
         yield Figure(GROUP, f"the same as a share, {row.name}", "memtrace", share, "x", row.share)
@@ -147,13 +162,13 @@ def size_figures(program: str, captures: Mapping[str, Path], what: str) -> Itera
 
 def program_figures(folder: Path, program: str, rounds: int) -> Iterator[Figure]:
     """Yield what a whole program pays, and what its captures and page are like."""
-    runs: dict[str, list[Run]] = {mode: [] for mode in MODES}
+    runs: dict[str, list[Run]] = {mode: [] for mode in PROGRAM_MODES}
     pages: dict[str, list[float]] = {tool: [] for tool in TOOLS}
-    captures = {mode: folder / f"{program}-{mode.replace(' ', '-')}.bin" for mode in MODES}
+    captures = {mode: folder / f"{program}-{mode.replace(' ', '-')}.bin" for mode in PROGRAM_MODES}
     page_of = {tool: folder / f"{program}-{tool}.html" for tool in TOOLS}
     log = folder / f"{program}.log"
     for _ in range(rounds):
-        for mode in MODES:
+        for mode in PROGRAM_MODES:
             words = command(mode, captures[mode], [str(WHOLE / f"{program}.py")])
             runs[mode].append(run(words, log))
     for _ in range(max(2, rounds // 2)):
