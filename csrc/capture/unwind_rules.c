@@ -1,245 +1,12 @@
 /*
- * unwind_rules.c - see unwind_rules.h. The format is that of the Linux Standard Base (eh_frame,
- * eh_frame_hdr) and of DWARF 5, section 6.4.
- *
- * The tables are the program's own, mapped read-only by the loader, and the exceptions of C++ rely
- * on them: they are read without checking that they lie within their section.
+ * unwind_rules.c - see unwind_rules.h. Instructions are those of DWARF 5, section 6.4.
  */
 #include "capture/unwind_rules.h"
 
 #include "capture/unwind_arch.h"
-
-#include <string.h>
+#include "capture/unwind_table.h"
 
 #if UNWIND_IS_SUPPORTED
-
-/* ---- numbers ------------------------------------------------------------------------------ */
-
-static uint64_t read_fixed(const uint8_t **at, unsigned n_bytes)
-{
-    uint64_t value = 0;
-    memcpy(&value, *at, n_bytes); /* little-endian, as the processor is */
-    *at += n_bytes;
-    return value;
-}
-
-static uint64_t read_uleb(const uint8_t **at)
-{
-    uint64_t value = 0;
-    unsigned shift = 0;
-    uint8_t byte;
-    do {
-        byte = *(*at)++;
-        if (shift < 64)
-            value |= (uint64_t)(byte & 0x7f) << shift;
-        shift += 7;
-    } while (byte & 0x80);
-    return value;
-}
-
-static int64_t read_sleb(const uint8_t **at)
-{
-    uint64_t value = 0;
-    unsigned shift = 0;
-    uint8_t byte;
-    do {
-        byte = *(*at)++;
-        if (shift < 64)
-            value |= (uint64_t)(byte & 0x7f) << shift;
-        shift += 7;
-    } while (byte & 0x80);
-    if (shift < 64 && (byte & 0x40))
-        value |= ~0ull << shift;
-    return (int64_t)value;
-}
-
-/* DW_EH_PE_*: the low four bits are the form, the next three what it is relative to. */
-enum {
-    PE_ULEB = 1,
-    PE_U2 = 2,
-    PE_U4 = 3,
-    PE_U8 = 4,
-    PE_SLEB = 9,
-    PE_S2 = 10,
-    PE_S4 = 11,
-    PE_S8 = 12
-};
-enum { PE_PC_RELATIVE = 0x10, PE_DATA_RELATIVE = 0x30, PE_INDIRECT = 0x80, PE_OMIT = 0xff };
-#define PE_TABLE (PE_DATA_RELATIVE | PE_S4)
-
-static bool read_form(const uint8_t **at, uint8_t form, uintptr_t *value)
-{
-    switch (form & 0x0f) {
-    case 0:
-    case PE_U8:
-    case PE_S8:
-        *value = read_fixed(at, 8);
-        return true;
-    case PE_ULEB:
-        *value = read_uleb(at);
-        return true;
-    case PE_U2:
-        *value = read_fixed(at, 2);
-        return true;
-    case PE_U4:
-        *value = read_fixed(at, 4);
-        return true;
-    case PE_SLEB:
-        *value = (uintptr_t)read_sleb(at);
-        return true;
-    case PE_S2:
-        *value = (uintptr_t)(int64_t)(int16_t)read_fixed(at, 2);
-        return true;
-    case PE_S4:
-        *value = (uintptr_t)(int64_t)(int32_t)read_fixed(at, 4);
-        return true;
-    default:
-        return false;
-    }
-}
-
-static bool read_pointer(const uint8_t **at, uint8_t encoding, uintptr_t *value)
-{
-    uintptr_t from = (uintptr_t)*at;
-    if (encoding & PE_INDIRECT || !read_form(at, encoding, value))
-        return false;
-    if ((encoding & 0x70) == PE_PC_RELATIVE)
-        *value += from;
-    else if ((encoding & 0x70) != 0)
-        return false;
-    return true;
-}
-
-/* ---- entries ------------------------------------------------------------------------------ */
-
-/* What is common to functions: a CIE. */
-struct common {
-    uint64_t code_step;
-    int64_t data_step;
-    uint8_t pointer_encoding;
-    bool is_signal_frame;
-    bool has_augmentation; /* descriptions carry a block that can be skipped */
-    const uint8_t *program, *end;
-};
-
-/* Splits an entry into its body; NULL for the end mark and for the 64-bit form, which is not used.
- */
-static const uint8_t *entry_body(const uint8_t *entry, const uint8_t **end)
-{
-    uint64_t n_bytes = read_fixed(&entry, 4);
-    *end = entry + n_bytes;
-    return n_bytes == 0 || n_bytes >= 0xfffffff0u ? NULL : entry;
-}
-
-static bool read_augmentation(struct common *common, const char *letters, const uint8_t **at)
-{
-    for (; *letters != '\0'; letters++) {
-        uintptr_t unused;
-        switch (*letters) {
-        case 'R':
-            common->pointer_encoding = *(*at)++;
-            break;
-        case 'P': {
-            uint8_t encoding = *(*at)++;
-            if (!read_form(at, encoding, &unused))
-                return false;
-            break;
-        }
-        case 'L':
-            (*at)++;
-            break;
-        case 'S':
-            common->is_signal_frame = true;
-            break;
-        case 'B': /* return addresses are signed */
-            break;
-        default:
-            return false;
-        }
-    }
-    return true;
-}
-
-static bool read_common(const uint8_t *entry, struct common *common)
-{
-    const uint8_t *at = entry_body(entry, &common->end);
-    const char *letters;
-    uint8_t version;
-    if (at == NULL || read_fixed(&at, 4) != 0)
-        return false;
-    version = *at++;
-    letters = (const char *)at;
-    at += strlen(letters) + 1;
-    common->code_step = read_uleb(&at);
-    common->data_step = read_sleb(&at);
-    if (version == 1)
-        at++;
-    else
-        (void)read_uleb(&at); /* the column of the return address: known */
-    common->pointer_encoding = 0;
-    common->is_signal_frame = false;
-    common->has_augmentation = letters[0] == 'z';
-    if (common->has_augmentation) {
-        uint64_t n_bytes = read_uleb(&at);
-        common->program = at + n_bytes;
-        return read_augmentation(common, letters + 1, &at);
-    }
-    common->program = at;
-    return letters[0] == '\0';
-}
-
-/* A function, or a part of one: an FDE. */
-struct description {
-    struct common common;
-    uintptr_t start, end;
-    const uint8_t *program, *program_end;
-};
-
-static bool read_description(const uint8_t *entry, struct description *found)
-{
-    const uint8_t *at = entry_body(entry, &found->program_end);
-    const uint8_t *field = at;
-    uintptr_t n_bytes;
-    if (at == NULL || !read_common(field - read_fixed(&at, 4), &found->common) ||
-        !read_pointer(&at, found->common.pointer_encoding, &found->start) ||
-        !read_form(&at, found->common.pointer_encoding & 0x0f, &n_bytes))
-        return false;
-    found->end = found->start + n_bytes;
-    if (found->common.has_augmentation) {
-        uint64_t n_skipped = read_uleb(&at);
-        at += n_skipped;
-    }
-    found->program = at;
-    return true;
-}
-
-struct header_row {
-    int32_t start; /* both relative to the header */
-    int32_t description;
-};
-
-/* Looks up the sorted table that the linker puts in front of .eh_frame. */
-static bool find_description(const uint8_t *header, uintptr_t at, struct description *found)
-{
-    const uint8_t *field = header + 4;
-    const struct header_row *rows;
-    uintptr_t ignored, n_rows;
-    size_t low = 0, high;
-    if (header[0] != 1 || header[2] == PE_OMIT || header[3] != PE_TABLE ||
-        !read_form(&field, header[1], &ignored) || !read_form(&field, header[2], &n_rows))
-        return false;
-    rows = (const struct header_row *)field;
-    high = n_rows;
-    while (low < high) { /* the first row that begins behind it */
-        size_t middle = low + (high - low) / 2;
-        if ((uintptr_t)header + (uintptr_t)(int64_t)rows[middle].start <= at)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low != 0 && read_description(header + rows[low - 1].description, found) &&
-           at >= found->start && at < found->end;
-}
 
 /* ---- programs ----------------------------------------------------------------------------- */
 
@@ -267,7 +34,7 @@ struct row {
 #define MOST_REMEMBERED 8
 
 struct machine {
-    const struct common *common;
+    const struct table_common *common;
     uint64_t ra_register;
     uintptr_t at; /* where the row begins */
     struct row row, initial;
@@ -307,14 +74,14 @@ static bool is_fp_expression(const uint8_t *at, uint64_t n_bytes, int64_t *offse
     const uint8_t *end = at + n_bytes;
     if (n_bytes < 2 || *at++ != OP_BREG0 + UNWIND_REG_FP)
         return false;
-    *offset = read_sleb(&at);
+    *offset = table_sleb(&at);
     *loaded = at + 1 == end && *at == OP_DEREF;
     return *loaded || at == end;
 }
 
 static void set_base_expression(struct machine *machine, const uint8_t **at)
 {
-    uint64_t n_bytes = read_uleb(at);
+    uint64_t n_bytes = table_uleb(at);
     int64_t offset = 0;
     bool loaded;
     machine->row.base_kind = BASE_OTHER;
@@ -327,8 +94,8 @@ static void set_base_expression(struct machine *machine, const uint8_t **at)
 
 static void set_register_expression(struct machine *machine, const uint8_t **at, bool is_value)
 {
-    uint64_t reg = read_uleb(at);
-    uint64_t n_bytes = read_uleb(at);
+    uint64_t reg = table_uleb(at);
+    uint64_t n_bytes = table_uleb(at);
     int64_t offset = 0;
     bool loaded;
     if (!is_value && is_fp_expression(*at, n_bytes, &offset, &loaded) && !loaded)
@@ -376,31 +143,31 @@ static bool run_register(struct machine *machine, uint8_t code, const uint8_t **
     uint64_t reg;
     switch (code) {
     case CFA_OFFSET_EXTENDED:
-        reg = read_uleb(at);
-        set_register(machine, reg, REGISTER_AT_BASE, (int64_t)read_uleb(at) * step);
+        reg = table_uleb(at);
+        set_register(machine, reg, REGISTER_AT_BASE, (int64_t)table_uleb(at) * step);
         return true;
     case CFA_OFFSET_EXTENDED_SF:
-        reg = read_uleb(at);
-        set_register(machine, reg, REGISTER_AT_BASE, read_sleb(at) * step);
+        reg = table_uleb(at);
+        set_register(machine, reg, REGISTER_AT_BASE, table_sleb(at) * step);
         return true;
     case CFA_RESTORE_EXTENDED:
-        restore_register(machine, read_uleb(at));
+        restore_register(machine, table_uleb(at));
         return true;
     case CFA_UNDEFINED:
-        set_register(machine, read_uleb(at), REGISTER_UNDEFINED, 0);
+        set_register(machine, table_uleb(at), REGISTER_UNDEFINED, 0);
         return true;
     case CFA_SAME_VALUE:
-        set_register(machine, read_uleb(at), REGISTER_SAME, 0);
+        set_register(machine, table_uleb(at), REGISTER_SAME, 0);
         return true;
     case CFA_REGISTER:
     case CFA_VAL_OFFSET:
-        reg = read_uleb(at);
-        (void)read_uleb(at);
+        reg = table_uleb(at);
+        (void)table_uleb(at);
         set_register(machine, reg, REGISTER_OTHER, 0);
         return true;
     case CFA_VAL_OFFSET_SF:
-        reg = read_uleb(at);
-        (void)read_sleb(at);
+        reg = table_uleb(at);
+        (void)table_sleb(at);
         set_register(machine, reg, REGISTER_OTHER, 0);
         return true;
     case CFA_EXPRESSION:
@@ -419,21 +186,21 @@ static bool run_base(struct machine *machine, uint8_t code, const uint8_t **at)
     uint64_t reg;
     switch (code) {
     case CFA_DEF_BASE:
-        reg = read_uleb(at);
-        set_base(machine, reg, (int64_t)read_uleb(at));
+        reg = table_uleb(at);
+        set_base(machine, reg, (int64_t)table_uleb(at));
         return true;
     case CFA_DEF_BASE_SF:
-        reg = read_uleb(at);
-        set_base(machine, reg, read_sleb(at) * step);
+        reg = table_uleb(at);
+        set_base(machine, reg, table_sleb(at) * step);
         return true;
     case CFA_DEF_BASE_REGISTER:
-        set_base(machine, read_uleb(at), machine->row.base_offset);
+        set_base(machine, table_uleb(at), machine->row.base_offset);
         return true;
     case CFA_DEF_BASE_OFFSET:
-        machine->row.base_offset = (int64_t)read_uleb(at);
+        machine->row.base_offset = (int64_t)table_uleb(at);
         return true;
     case CFA_DEF_BASE_OFFSET_SF:
-        machine->row.base_offset = read_sleb(at) * step;
+        machine->row.base_offset = table_sleb(at) * step;
         return true;
     case CFA_DEF_BASE_EXPRESSION:
         set_base_expression(machine, at);
@@ -450,7 +217,7 @@ static bool run_other(struct machine *machine, uint8_t code, const uint8_t **at)
     case CFA_NEGATE_RA_STATE:
         return true;
     case CFA_ARGS_SIZE:
-        (void)read_uleb(at);
+        (void)table_uleb(at);
         return true;
     case CFA_REMEMBER:
         if (machine->n_remembered == MOST_REMEMBERED)
@@ -474,11 +241,11 @@ static int64_t advance_of(uint8_t code, const uint8_t **at)
         return code & 0x3f;
     switch (code) {
     case CFA_ADVANCE_1:
-        return (int64_t)read_fixed(at, 1);
+        return (int64_t)table_fixed(at, 1);
     case CFA_ADVANCE_2:
-        return (int64_t)read_fixed(at, 2);
+        return (int64_t)table_fixed(at, 2);
     case CFA_ADVANCE_4:
-        return (int64_t)read_fixed(at, 4);
+        return (int64_t)table_fixed(at, 4);
     default:
         return -1;
     }
@@ -496,7 +263,7 @@ static bool run(struct machine *machine, const uint8_t *at, const uint8_t *end, 
                 return true;
         } else if ((code & 0xc0) == CFA_OFFSET) {
             set_register(machine, code & 0x3f, REGISTER_AT_BASE,
-                         (int64_t)read_uleb(&at) * machine->common->data_step);
+                         (int64_t)table_uleb(&at) * machine->common->data_step);
         } else if ((code & 0xc0) == CFA_RESTORE) {
             restore_register(machine, code & 0x3f);
         } else if (!run_other(machine, code, &at)) {
@@ -542,10 +309,10 @@ struct unwind_rule unwind_rule_read(const uint8_t *eh_frame_hdr, uintptr_t at, u
                                     uintptr_t *end)
 {
     struct unwind_rule unknown = {.kind = RULE_UNKNOWN};
-    struct description found;
+    struct table_procedure found;
     struct machine machine;
     *start = *end = 0;
-    if (eh_frame_hdr == NULL || !find_description(eh_frame_hdr, at, &found))
+    if (eh_frame_hdr == NULL || !table_find(eh_frame_hdr, at, &found))
         return unknown;
     *start = found.start;
     *end = found.end;

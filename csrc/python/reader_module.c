@@ -3,11 +3,7 @@
  *
  * Ids and lines are arrays of uint32, values arrays of int64, both in the machine's byte order.
  */
-#define PY_SSIZE_T_CLEAN
-#include <Python.h>
-
-#include "profile/build.h"
-#include "profile/bundle.h"
+#include "python/reader_parts.h"
 
 struct module_state {
     PyObject *read_error; /* owned: the exception class */
@@ -18,34 +14,7 @@ static struct module_state *state_of(PyObject *module)
     return (struct module_state *)PyModule_GetState(module);
 }
 
-/* ---- small pieces -------------------------------------------------------------------------- */
-
-/* Puts a new reference into a dict and drops it; a NULL value is an error already set. */
-static int put(PyObject *dict, const char *key, PyObject *value)
-{
-    int failed;
-    if (value == NULL)
-        return -1;
-    failed = PyDict_SetItemString(dict, key, value);
-    Py_DECREF(value);
-    return failed;
-}
-
-static int put_number(PyObject *dict, const char *key, int64_t value)
-{
-    return put(dict, key, PyLong_FromLongLong(value));
-}
-
-/* Texts are UTF-8 with lone surrogates; bytes that are neither come from a damaged log. */
-static PyObject *text_object(const char *bytes, uint32_t n_bytes)
-{
-    PyObject *text = PyUnicode_DecodeUTF8(n_bytes == 0 ? "" : bytes, n_bytes, "surrogatepass");
-    if (text == NULL && PyErr_ExceptionMatches(PyExc_UnicodeDecodeError)) {
-        PyErr_Clear();
-        text = PyUnicode_DecodeUTF8(bytes, n_bytes, "replace");
-    }
-    return text;
-}
+/* ---- columns ------------------------------------------------------------------------------- */
 
 /* A column of fields inside an array of structs. */
 struct field {
@@ -370,38 +339,6 @@ static int put_ending(PyObject *out, const struct built_profile *profile)
     return put(out, "ending", dict);
 }
 
-/*
- * A list of (path, "missing" | "replaced" | "unreadable"): modules whose symbols were looked for in
- * vain. `verdicts` is by module id, as in struct hybrids.
- */
-static int put_modules(PyObject *out, const struct dictionary *tables, const uint8_t *verdicts,
-                       size_t n_verdicts)
-{
-    static const char *const names[] = {[MODULE_MISSING] = "missing",
-                                        [MODULE_REPLACED] = "replaced",
-                                        [MODULE_UNREADABLE] = "unreadable"};
-    PyObject *list = PyList_New(0);
-    if (list == NULL)
-        return -1;
-    for (size_t id = 1; id < n_verdicts; id++) {
-        uint32_t path = tables->modules.items[id].path;
-        const struct text *text = &tables->strings.items[path < tables->strings.n ? path : 0];
-        PyObject *item;
-        int failed;
-        if (verdicts[id] <= MODULE_FOUND + 1)
-            continue;
-        item =
-            Py_BuildValue("Ns", text_object(text->bytes, text->n_bytes), names[verdicts[id] - 1]);
-        failed = item == NULL || PyList_Append(list, item) != 0;
-        Py_XDECREF(item);
-        if (failed) {
-            Py_DECREF(list);
-            return -1;
-        }
-    }
-    return put(out, "modules", list);
-}
-
 static PyObject *profile_object(const struct built_profile *profile)
 {
     PyObject *out = PyDict_New();
@@ -412,8 +349,8 @@ static PyObject *profile_object(const struct built_profile *profile)
         put_python_heap(out, &profile->history.python_heap) != 0 ||
         put_number(out, "next_log", (int64_t)profile->log.next_log) != 0 ||
         put_meta(out, &profile->log.dict) != 0 || put_sources(out, profile) != 0 ||
-        put_modules(out, &profile->log.dict, profile->hybrids.verdicts.items,
-                    profile->hybrids.verdicts.n) != 0 ||
+        reader_put_modules(out, &profile->log.dict, profile->hybrids.verdicts.items,
+                           profile->hybrids.verdicts.n) != 0 ||
         put_ending(out, profile) != 0) {
         Py_DECREF(out);
         return NULL;
@@ -434,7 +371,7 @@ static const char *const kind_names[] = {[READ_OK] = "ok",
                                          [READ_DAMAGED] = "damaged",
                                          [READ_NO_MEMORY] = "no-memory"};
 
-static PyObject *raise_read_error(PyObject *module, const struct read_error *error)
+PyObject *reader_raise(PyObject *module, const struct read_error *error)
 {
     PyObject *args = Py_BuildValue("(ss)", error->text, kind_names[error->kind]);
     if (args != NULL)
@@ -462,91 +399,9 @@ static PyObject *read_log(PyObject *module, PyObject *args)
         return NULL;
     Py_BEGIN_ALLOW_THREADS failed =
         profile_build_at(&profile, PyBytes_AS_STRING(path), (size_t)start, show_native, &error);
-    Py_END_ALLOW_THREADS if (failed) raise_read_error(module, &error);
+    Py_END_ALLOW_THREADS if (failed) reader_raise(module, &error);
     else out = profile_object(&profile);
     profile_release(&profile);
-    Py_DECREF(path);
-    return out;
-}
-
-PyDoc_STRVAR(append_logs_doc,
-             "append_logs(path, descriptor)\n--\n\n"
-             "Write all logs of a file, with what their rings hold, to a descriptor.\n"
-             "Raise ReadError(message, kind).");
-
-static int append_all(const char *path, int fd, struct read_error *error)
-{
-    size_t start = 0;
-    int failed;
-    do {
-        struct log_reader log;
-        failed = profile_open_log(&log, path, start, error);
-        if (failed == 0)
-            failed = bundle_write(&log, NULL, fd, error);
-        start = log.next_log;
-        log_reader_release(&log);
-    } while (failed == 0 && start != 0);
-    return failed;
-}
-
-static PyObject *append_logs(PyObject *module, PyObject *args)
-{
-    struct read_error error;
-    PyObject *path, *out = NULL;
-    int fd, failed;
-    if (!PyArg_ParseTuple(args, "O&i:append_logs", PyUnicode_FSConverter, &path, &fd))
-        return NULL;
-    Py_BEGIN_ALLOW_THREADS failed = append_all(PyBytes_AS_STRING(path), fd, &error);
-    Py_END_ALLOW_THREADS if (failed) raise_read_error(module, &error);
-    else out = Py_NewRef(Py_None);
-    Py_DECREF(path);
-    return out;
-}
-
-PyDoc_STRVAR(symbolize_log_doc,
-             "symbolize_log(path, start, descriptor)\n--\n\n"
-             "Write a log of a file with the names of its native code to a descriptor. Return a\n"
-             "dict: header, next_log, modules, ended, n_addresses and n_found.\n"
-             "Raise ReadError(message, kind).");
-
-static PyObject *symbolized_object(const struct log_reader *log,
-                                   const struct stored_symbols *symbols)
-{
-    PyObject *out = PyDict_New();
-    if (out == NULL)
-        return NULL;
-    if (put_header(out, log) != 0 ||
-        put_modules(out, &log->dict, symbols->verdicts.items, symbols->verdicts.n) != 0 ||
-        put_number(out, "next_log", (int64_t)log->next_log) != 0 ||
-        put_number(out, "ended", log->ending == LOG_ENDED) != 0 ||
-        put_number(out, "n_addresses", (int64_t)symbols->n_addresses) != 0 ||
-        put_number(out, "n_found", (int64_t)symbols->n_found) != 0) {
-        Py_DECREF(out);
-        return NULL;
-    }
-    return out;
-}
-
-static PyObject *symbolize_log(PyObject *module, PyObject *args)
-{
-    struct log_reader log;
-    struct stored_symbols symbols = {0};
-    struct read_error error;
-    PyObject *path, *out = NULL;
-    Py_ssize_t start;
-    int fd, failed;
-    if (!PyArg_ParseTuple(args, "O&ni:symbolize_log", PyUnicode_FSConverter, &path, &start, &fd))
-        return NULL;
-    Py_BEGIN_ALLOW_THREADS failed =
-        profile_open_log(&log, PyBytes_AS_STRING(path), (size_t)start, &error);
-    if (failed == 0 && stored_symbols_find(&symbols, &log.dict) != 0)
-        failed = read_fail_memory(&error);
-    if (failed == 0)
-        failed = bundle_write(&log, &symbols, fd, &error);
-    Py_END_ALLOW_THREADS if (failed) raise_read_error(module, &error);
-    else out = symbolized_object(&log, &symbols);
-    stored_symbols_release(&symbols);
-    log_reader_release(&log);
     Py_DECREF(path);
     return out;
 }
@@ -573,10 +428,11 @@ static int module_clear(PyObject *module)
     return 0;
 }
 
-static PyMethodDef methods[] = {{"read_log", read_log, METH_VARARGS, read_log_doc},
-                                {"append_logs", append_logs, METH_VARARGS, append_logs_doc},
-                                {"symbolize_log", symbolize_log, METH_VARARGS, symbolize_log_doc},
-                                {0}};
+static PyMethodDef methods[] = {
+    {"read_log", read_log, METH_VARARGS, read_log_doc},
+    {"append_logs", reader_append_logs, METH_VARARGS, reader_append_logs_doc},
+    {"symbolize_log", reader_symbolize_log, METH_VARARGS, reader_symbolize_log_doc},
+    {0}};
 
 static PyModuleDef_Slot slots[] = {
     {Py_mod_exec, (void *)module_exec},

@@ -101,12 +101,12 @@ def symbolize_logs(path: str, descriptor: int) -> Symbolized:
             raise CaptureFileError(f"{printable(path)}: {error.args[0]}") from None
         except ValueError:  # a NUL inside the path
             raise CaptureFileError(f"{printable(path)}: cannot be read: no such file") from None
-        has_native = has_native or bool(log["header"]["options"] & _NATIVE)
+        has_native = has_native or bool(log["options"] & _NATIVE)
         n_addresses += log["n_addresses"]
         n_found += log["n_found"]
         modules += log["modules"]
         if not log["ended"]:
-            recording.append(log["header"]["pid"])
+            recording.append(log["pid"])
         start = log["next_log"]
         if not start:
             break
