@@ -15,7 +15,8 @@ from proftrace.model.load import load_profile
 ALLOCATORS = ("jemalloc", "tcmalloc_minimal", "mimalloc")
 
 PROGRAM = """
-import ctypes, os, sys, threading
+import ctypes, os, sys, threading, warnings
+warnings.simplefilter("ignore")  # of a fork while threads end
 maps = open("/proc/self/maps").read()
 print(sys.argv[1] in maps, os.environ["LD_PRELOAD"])
 libc = ctypes.CDLL(None)

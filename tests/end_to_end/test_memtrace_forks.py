@@ -12,7 +12,8 @@ from case_runs import bytearray_bytes, csv_rows, memtrace
 from proftrace.model.load import load_profile
 
 POOL = """
-import multiprocessing, os, sys
+import multiprocessing, os, sys, warnings
+warnings.simplefilter("ignore")  # of forks in a process with threads
 def work(i):
     keep = bytearray(3_000_000 + i)
     return len(keep)
