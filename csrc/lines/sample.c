@@ -101,7 +101,8 @@ static void take_sample(struct sample_thread *self, const void *context, uint64_
     /* The callbacks run with the GIL; without it, the thread cannot be in one. */
     if (sample_is_tracing(&self->walk.peek, state) ||
         (state != 0 && verdict_is_overhead(&self->unwind, context))) {
-        tally_discard(&self->tally, self->walk.places, self->walk.n);
+        /* Without the stretch: compared with what is known of the cost of probes. */
+        tally_discard(&self->tally, self->walk.places, self->walk.n, sample_ticks(weight_ns));
         return;
     }
     sample_find_clock(self->account, &clock);
@@ -110,13 +111,13 @@ static void take_sample(struct sample_thread *self, const void *context, uint64_
 }
 
 /* How long since the last sample, and since when the perf event has been the same. */
-static uint64_t weigh(struct sample_thread *self, bool is_tick)
+static uint64_t weigh(struct sample_thread *self, bool is_tick, uint64_t cpu_ns)
 {
     uint32_t n_armed = __atomic_load_n(&self->n_armed, __ATOMIC_ACQUIRE);
     uint64_t period_ns = __atomic_load_n(&self->period_ns, __ATOMIC_RELAXED);
     struct meter_reading now = {
         .is_tick = is_tick,
-        .cpu_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID),
+        .cpu_ns = cpu_ns,
         .has_perf = period_ns != 0,
         .has_ticks = wake_has_ticks(),
     };
@@ -131,7 +132,7 @@ static uint64_t weigh(struct sample_thread *self, bool is_tick)
 static void on_signal(int number, siginfo_t *info, void *context)
 {
     struct sample_thread *self = sample_self;
-    uint64_t start = ticks_now(), weight_ns;
+    uint64_t start_ns, weight_ns;
     enum wake_cause cause;
     int saved_errno = errno;
     (void)number;
@@ -147,10 +148,11 @@ static void on_signal(int number, siginfo_t *info, void *context)
     if (cause == WAKE_FOREIGN || !__atomic_load_n(&sample_is_running, __ATOMIC_RELAXED))
         return;
     __atomic_store_n(&self->n_handled, self->n_handled + 1, __ATOMIC_RELAXED);
-    weight_ns = weigh(self, cause == WAKE_TICK);
+    start_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID);
+    weight_ns = weigh(self, cause == WAKE_TICK, start_ns);
     if (weight_ns != 0)
         take_sample(self, context, weight_ns);
-    self->cost_ticks += ticks_now() - start;
+    self->cost_ns += clock_ns(CLOCK_THREAD_CPUTIME_ID) - start_ns;
     errno = saved_errno;
 }
 
@@ -426,6 +428,18 @@ void sample_stop(void)
     wake_stop();
 }
 
+/* Mean time in the handler, in ns. */
+static unsigned long long handler_ns(void)
+{
+    uint64_t ns = 0, n = 0;
+    for (const struct sample_thread *thread = __atomic_load_n(&sample_threads, __ATOMIC_ACQUIRE);
+         thread != NULL; thread = thread->next) {
+        ns += thread->cost_ns;
+        n += thread->n_handled;
+    }
+    return n == 0 ? 0 : (unsigned long long)(ns / n);
+}
+
 size_t sample_describe(char *text, size_t room)
 {
     const char *mechanism = wake_has_perf()
@@ -446,7 +460,7 @@ size_t sample_describe(char *text, size_t room)
     else
         n = snprintf(text, room,
                      "{\"mechanism\": \"%s\", \"signal\": %d, \"samples\": %llu, "
-                     "\"discarded\": %llu, \"torn\": %llu}",
-                     mechanism, wake_signal(), samples, discarded, torn);
+                     "\"discarded\": %llu, \"torn\": %llu, \"handler_ns\": %llu}",
+                     mechanism, wake_signal(), samples, discarded, torn, handler_ns());
     return n < 0 || (size_t)n >= room ? 0 : (size_t)n;
 }

@@ -96,16 +96,19 @@ struct sample_line {
     uint64_t inclusive;
     double exclusive_squares;
     double inclusive_squares;
-    uint64_t covered;   /* cold code: time of hot frames while its clock was running on this line */
-    uint32_t samples;   /* in which it was the innermost profiled line */
-    uint32_t discarded; /* the same, but of instrumentation: in none of the above */
-    uint32_t mark;      /* the last sample that was added to inclusive */
+    uint64_t covered; /* cold code: time of hot frames while its clock was running on this line */
+    uint64_t lost;    /* hot code: weights of discarded samples in which it was the innermost, */
+    uint64_t lost_inclusive; /* and of all those that found it */
+    uint32_t samples;        /* in which it was the innermost profiled line */
+    uint32_t discarded;      /* the same, but of instrumentation */
+    uint32_t mark;           /* the last sample that was added to inclusive */
 };
 
 /* The share of one tally in one code object. */
 struct sample_table {
     const struct lines_code *code;
     uint64_t inclusive; /* every sample once, however often it is on the stack */
+    uint64_t lost_inclusive;
     double inclusive_squares;
     uint32_t samples;           /* that found it anywhere on the stack */
     uint32_t mark;              /* the last of them */

@@ -133,7 +133,7 @@ static void set_pace(struct sample_thread *thread, uint64_t cpu_ns)
                                : n_handled - thread->look.n_handled < SAMPLES_PER_EVENT)
         return;
     if (n_handled != 0)
-        cost_ns = (uint64_t)((double)thread->cost_ticks / n_handled / sample_ticks(1000) * 1000);
+        cost_ns = thread->cost_ns / n_handled;
     period = meter_random_ns(&noise, meter_period_ns(n_handled, cost_ns));
     if (wake_arm_perf(&thread->wake, thread->tid, period) < 0)
         return;
@@ -158,7 +158,7 @@ static void charge_running(struct sample_thread *thread, uint64_t cpu_ns)
         return;
     }
     if (sample_is_tracing(&look->walk.peek, __atomic_load_n(&thread->state, __ATOMIC_RELAXED)))
-        tally_discard(tally, look->walk.places, look->walk.n);
+        tally_discard(tally, look->walk.places, look->walk.n, sample_ticks(ns));
     else if (look->walk.n != 0)
         tally_add(tally, look->walk.places, look->walk.n, &(struct sample_clock){0},
                   sample_ticks(ns));

@@ -210,7 +210,23 @@ void tally_add(struct sample_tally *tally, const struct sample_place *places, ui
     }
 }
 
-void tally_discard(struct sample_tally *tally, const struct sample_place *places, uint32_t n)
+/* As add_inclusive. */
+static void lose(struct sample_tally *tally, const struct sample_place *place, uint64_t weight)
+{
+    struct sample_table *table = table_of(tally, place->code);
+    struct sample_line *line;
+    if (table == NULL)
+        return;
+    line = &table->lines[place->line];
+    if (line->mark != tally->mark)
+        line->lost_inclusive += weight;
+    if (table->mark != tally->mark)
+        table->lost_inclusive += weight;
+    line->mark = table->mark = tally->mark;
+}
+
+void tally_discard(struct sample_tally *tally, const struct sample_place *places, uint32_t n,
+                   uint64_t weight)
 {
     struct sample_line *line;
     if (!any_is_hot(places, n)) {
@@ -218,7 +234,13 @@ void tally_discard(struct sample_tally *tally, const struct sample_place *places
         return;
     }
     tally->discarded++;
+    tally->mark++;
     line = line_of(tally, &places[0]);
-    if (line != NULL)
+    if (line != NULL) {
         line->discarded++;
+        line->lost += places[0].is_hot ? weight : 0;
+    }
+    for (uint32_t i = 0; i < n && places[0].is_hot; i++)
+        if (places[i].is_hot)
+            lose(tally, &places[i], weight);
 }

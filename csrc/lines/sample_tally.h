@@ -33,8 +33,9 @@ struct sample_clock {
 void tally_add(struct sample_tally *tally, const struct sample_place *places, uint32_t n,
                const struct sample_clock *clock, uint64_t weight);
 
-/* The same for a sample of instrumentation: it is counted, and that is all. */
-void tally_discard(struct sample_tally *tally, const struct sample_place *places, uint32_t n);
+/* The same for a sample of instrumentation: its weight is kept apart. */
+void tally_discard(struct sample_tally *tally, const struct sample_place *places, uint32_t n,
+                   uint64_t weight);
 
 /* Puts a new tally, all zero, into the list of all there are. Any thread may call it. */
 void tally_publish(struct sample_tally *tally);

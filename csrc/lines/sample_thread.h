@@ -49,7 +49,7 @@ struct sample_thread {
     int learn_result;
     uint32_t n_handled; /* atomic: signals */
     uint32_t n_armed_seen;
-    uint64_t cost_ticks; /* of all of them */
+    uint64_t cost_ns; /* CPU time of all of them */
     uint64_t start_cpu_ns;
     struct sample_meter meter;
     struct unwind unwind;

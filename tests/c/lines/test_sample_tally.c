@@ -101,7 +101,7 @@ static void stacks_without_hot_code_are_elsewhere(void)
     struct sample_place places[] = {at(&cold, 4), at(&cold, 6)};
     tally_add(&tally, places, 2, &nowhere, 5);
     tally_add(&tally, places, 0, &nowhere, 5);
-    tally_discard(&tally, places, 2);
+    tally_discard(&tally, places, 2, 9);
     CHECK_EQ(tally.samples, 0);
     CHECK_EQ(tally.discarded, 0);
     CHECK_EQ(tally.elsewhere, 3);
@@ -111,9 +111,13 @@ static void stacks_without_hot_code_are_elsewhere(void)
 static void instrumentation_is_counted_and_no_more(void)
 {
     struct sample_tally tally = {0};
-    struct sample_place places[] = {at(&hot, 4), at(&other, 6)};
-    tally_discard(&tally, places, 2);
+    struct sample_place places[] = {at(&hot, 4), at(&other, 6), at(&other, 6)};
+    tally_discard(&tally, places, 3, 9);
     CHECK_EQ(tally.discarded, 1);
+    CHECK_EQ(line_of(&tally, &hot, 4)->lost, 9);
+    CHECK_EQ(line_of(&tally, &hot, 4)->lost_inclusive, 9);
+    CHECK_EQ(line_of(&tally, &other, 6)->lost, 0);
+    CHECK_EQ(line_of(&tally, &other, 6)->lost_inclusive, 9);
     CHECK_EQ(tally.samples, 0);
     CHECK_EQ(line_of(&tally, &hot, 4)->discarded, 1);
     CHECK_EQ(line_of(&tally, &hot, 4)->inclusive, 0);
