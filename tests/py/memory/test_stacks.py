@@ -40,16 +40,16 @@ def stack_of(profile: Profile, row: int) -> Stack:
     return tuple(reversed(frames))
 
 
-def block_stacks(profile: Profile) -> dict[Stack, tuple[int, int]]:
-    """Return (blocks, bytes) allocated in all with each stack."""
+def block_stacks(profile: Profile, smallest: int = 0) -> dict[Stack, tuple[int, int]]:
+    """Return (blocks, bytes) allocated in all with each stack; `smallest` is in bytes."""
     totals: dict[Stack, tuple[int, int]] = {}
     for row in range(len(profile.samples)):
+        added = profile.samples.values["total_bytes"][row]
+        if added < smallest:
+            continue
         stack = stack_of(profile, profile.samples.stack[row])
         blocks, size = totals.get(stack, (0, 0))
-        totals[stack] = (
-            blocks + profile.samples.values["total_blocks"][row],
-            size + profile.samples.values["total_bytes"][row],
-        )
+        totals[stack] = (blocks + profile.samples.values["total_blocks"][row], size + added)
     return totals
 
 
@@ -75,9 +75,10 @@ def test_every_block_has_the_stack_that_python_shows(
     got = block_stacks(profile)
     wrong = []
     for stack, (blocks, total) in wanted.items():
-        # Others allocate there too (ctypes), but nothing comes near the size of these blocks.
+        # Others allocate there too (ctypes, and all objects in builds without the GIL), but
+        # nothing comes near the size of these blocks.
         got_blocks, got_total = got.get(stack, (0, 0))
-        if got_blocks < blocks or not total <= got_total < total + 100_000:
+        if got_blocks < blocks or not total <= got_total < total + 100_000 + 1000 * blocks:
             wrong.append((stack[-3:], (blocks, total), (got_blocks, got_total)))
     assert not wrong
 
@@ -109,7 +110,7 @@ thread.join()
 
 def test_stacks_are_not_cut_at_any_depth(tmp_path: Path) -> None:
     profile = record(tmp_path, "-c", DEEP)
-    depths = {len(stack) for stack, (_, size) in block_stacks(profile).items() if size >= 300_000}
+    depths = {len(stack) for stack in block_stacks(profile, smallest=300_000)}
     # _bootstrap, _bootstrap_inner, run, then dig once and once more a level.
     assert {4, 10_004, 20_004, 30_004} <= depths
 
@@ -136,4 +137,5 @@ def test_the_first_statement_of_a_script_is_recorded(tmp_path: Path) -> None:
     script = tmp_path / "first.py"
     script.write_text(EMPTY_LINES)
     profile = record(tmp_path, str(script))
-    assert block_stacks(profile)[(("<module>", 4),)] == (1, bytearray_bytes(654_320))
+    blocks, size = block_stacks(profile)[(("<module>", 4),)]
+    assert blocks >= 1 and 0 <= size - bytearray_bytes(654_320) < 1000
