@@ -165,6 +165,8 @@ static int32_t base_of(const struct analysis *a, uint32_t at)
     const struct instr *instr = &a->code->instrs[at];
     if (a->depth[at] == UNREACHED)
         return UNREACHED;
+    if (instr->makes_iterator) /* it begins nothing, but goes on with what it iterates over */
+        return a->depth[at] + instr->effect_next;
     return a->depth[at] + (instr->makes && instr->effect_next <= 0 ? instr->effect_next - 1 : 0);
 }
 

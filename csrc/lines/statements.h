@@ -44,8 +44,10 @@ struct instr {
     uint32_t maker;      /* and of the one that made the iterator, or its own if that is unknown */
     int32_t effect_next; /* change of the stack depth when it does not jump */
     int32_t effect_jump;
-    uint8_t flow;      /* enum instr_flow */
-    bool takes;        /* works on a value that was on the stack before */
+    uint8_t flow; /* enum instr_flow */
+    bool takes;   /* works on a value that was on the stack before */
+    /* GET_ITER: an iterator in place of what it takes, two values of it since 3.15. */
+    bool makes_iterator;
     bool makes;        /* its result stays on the stack, however much it takes (BUILD_LIST) */
     bool goes_on;      /* BEFORE_WITH, CLEANUP_THROW: works on what was begun before */
     bool leaves_with;  /* calls the exit of a `with` block after an exception */

@@ -297,6 +297,7 @@ static void read_instrs(struct reading *reading)
             .takes =
                 facts->takes || facts->flow == FLOW_END || stack_effect(opcode, argument, 0) < 0,
             .makes = facts->makes,
+            .makes_iterator = facts->makes_iterator,
             .goes_on = facts->goes_on,
             .leaves_with = facts->leaves_with,
             .iterates = facts->iterates,

@@ -5,32 +5,26 @@
 #include <string.h>
 
 /* Instructions in the words of the analysis: {line, flow, effect, effect when jumping, target}. */
-#define NEXT(line_, effect_)                                                             \
-    {                                                                                    \
-        .line = line_, .effect_next = effect_, .flow = FLOW_NEXT, .takes = (effect_) < 0 \
-    }
-#define BRANCH(line_, effect_, jump_, target_)                                          \
-    {                                                                                   \
-        .line = line_, .effect_next = effect_, .effect_jump = jump_, .target = target_, \
-        .flow = FLOW_BRANCH, .takes = (effect_) < 0                                     \
-    }
-#define JUMP(line_, target_)                                \
-    {                                                       \
-        .line = line_, .target = target_, .flow = FLOW_JUMP \
-    }
-#define LOOP_END(line_, target_)                                                 \
-    {                                                                            \
-        .line = line_, .target = target_, .flow = FLOW_JUMP, .closes_loop = true \
-    }
-#define FOR_ITER(line_, target_)                                                                   \
-    {                                                                                              \
-        .line = line_, .effect_next = 1, .effect_jump = 1, .target = target_, .flow = FLOW_BRANCH, \
-        .iterates = true                                                                           \
-    }
-#define END(line_)                                                        \
-    {                                                                     \
-        .line = line_, .effect_next = -1, .flow = FLOW_END, .takes = true \
-    }
+#define NEXT(line_, effect_) \
+    {.line = line_, .effect_next = effect_, .flow = FLOW_NEXT, .takes = (effect_) < 0}
+#define BRANCH(line_, effect_, jump_, target_) \
+    {.line = line_,                            \
+     .effect_next = effect_,                   \
+     .effect_jump = jump_,                     \
+     .target = target_,                        \
+     .flow = FLOW_BRANCH,                      \
+     .takes = (effect_) < 0}
+#define JUMP(line_, target_) {.line = line_, .target = target_, .flow = FLOW_JUMP}
+#define LOOP_END(line_, target_) \
+    {.line = line_, .target = target_, .flow = FLOW_JUMP, .closes_loop = true}
+#define FOR_ITER(line_, target_) \
+    {.line = line_,              \
+     .effect_next = 1,           \
+     .effect_jump = 1,           \
+     .target = target_,          \
+     .flow = FLOW_BRANCH,        \
+     .iterates = true}
+#define END(line_) {.line = line_, .effect_next = -1, .flow = FLOW_END, .takes = true}
 
 /* Returns the instructions whose event does not count, as a bit set. */
 static unsigned skipped(struct instr *instrs, uint32_t n, const struct instr_guard *guards,
@@ -83,6 +77,26 @@ static void a_statement_that_is_repeated_counts_each_time(void)
         NEXT(1, 1), NEXT(1, -1), NEXT(2, 1), NEXT(2, -1), NEXT(1, 1), NEXT(1, -1), END(2),
     };
     CHECK_EQ(SKIPPED(twice), 1u << 6); /* the last only ends line 2 */
+}
+
+/* 3.15 keeps two values of an iterator on the stack. */
+static void an_iterator_of_two_values_is_no_beginning(void)
+{
+    struct instr loop[] = {
+        NEXT(1, 1), /* what is iterated over */
+        {.line = 1, .effect_next = 1, .makes_iterator = true},
+        FOR_ITER(1, 6), /* pushes the item */
+        NEXT(1, -1),    /* stores it */
+        NEXT(2, 0),     /* the body */
+        LOOP_END(2, 2),
+        NEXT(1, -3), /* drops iterator and item */
+        NEXT(3, 1),
+        END(3),
+    };
+    loop[2].maker = 1;
+    CHECK_EQ(SKIPPED(loop) & ~(1u << 6), 0);
+    loop[1].makes_iterator = false;
+    CHECK_EQ(SKIPPED(loop) & ~(1u << 6), 1u << 2);
 }
 
 static void the_header_of_a_loop_counts_iterations(void)
@@ -155,9 +169,9 @@ static void a_display_goes_on_after_its_first_part(void)
 static void a_with_whose_items_stand_on_other_lines_has_no_hits(void)
 {
     struct instr with[] = {
-        NEXT(2, 1),                                         /* the manager */
+        NEXT(2, 1),                                     /* the manager */
         {.line = 1, .effect_next = 1, .goes_on = true}, /* its exit and its value */
-        NEXT(2, -1),                                        /* the target */
+        NEXT(2, -1),                                    /* the target */
         NEXT(3, 1),
         NEXT(3, -1), /* the body */
         NEXT(1, -1), /* the exit */
@@ -255,6 +269,7 @@ int main(void)
     a_call_comes_back_to_its_first_line();
     a_statement_that_is_repeated_counts_each_time();
     the_header_of_a_loop_counts_iterations();
+    an_iterator_of_two_values_is_no_beginning();
     a_comprehension_counts_iterations_wherever_its_parts_stand();
     the_targets_of_a_loop_get_its_hits_wherever_it_is_fetched();
     a_display_goes_on_after_its_first_part();
