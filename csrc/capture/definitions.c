@@ -3,6 +3,7 @@
 
 #include "base/arena.h" /* pages */
 #include "capture/ring_file.h"
+#include "format/nodes.h"
 #include "interp/locations.h"
 #include "interp/text.h"
 
@@ -30,6 +31,8 @@ void definitions_start(struct definitions *dict, struct writer *writer,
         .on_node = dict->on_node,
         .text = dict->text,
         .text_bytes = dict->text_bytes,
+        .gathered = dict->gathered,
+        .gathered_bytes = dict->gathered_bytes,
     };
     slot->used = 1;
 }
@@ -49,6 +52,25 @@ static uint8_t *slot_records(const struct definitions *dict)
     return (uint8_t *)dict->slot + RING_SLOT_HEAD_BYTES;
 }
 
+/* The same records with their nodes in columns; as they are where that does not come about. */
+static const void *gather(struct definitions *dict, const void *records, size_t *n_bytes)
+{
+    const size_t room = (*n_bytes + NODES_ROOM + 4095) & ~(size_t)4095;
+    size_t n;
+    if (room > dict->gathered_bytes) {
+        uint8_t *bigger = pages_grow(dict->gathered, dict->gathered_bytes, room);
+        if (bigger == NULL)
+            return records;
+        dict->gathered = bigger;
+        dict->gathered_bytes = room;
+    }
+    n = nodes_gather(records, *n_bytes, dict->gathered, dict->gathered_bytes);
+    if (n == 0)
+        return records;
+    *n_bytes = n;
+    return dict->gathered;
+}
+
 static int try_block(struct definitions *dict, const void *records, size_t n_bytes, uint32_t n)
 {
     struct block_header block = {
@@ -56,6 +78,7 @@ static int try_block(struct definitions *dict, const void *records, size_t n_byt
         .n_records = n,
         .first_ordinal = dict->n_written,
     };
+    records = gather(dict, records, &n_bytes);
     if (writer_try_block(dict->writer, &block, records, n_bytes) != 0)
         return -1;
     dict->n_written += n;

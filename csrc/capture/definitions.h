@@ -33,6 +33,8 @@ struct definitions {
     void (*on_node)(const struct rec_node *node); /* is told of new nodes, if not NULL */
     char *text;                                   /* owned pages: a text while it is looked up */
     size_t text_bytes;
+    uint8_t *gathered; /* owned pages: a block's records, their nodes in columns */
+    size_t gathered_bytes;
 };
 
 /* Starts empty; what an earlier capture of this process left is dropped. */

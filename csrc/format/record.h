@@ -79,7 +79,8 @@ enum table_tag {
     TABLE_MODULE = 8,
     TABLE_HYBRID = 9,
     TABLE_SYMBOL = 10,
-    /* 11..15 are kept for types */
+    TABLE_NODES = 11, /* nodes.h */
+    /* 12..15 are kept for types */
     TABLE_FUNCTION = 16,
     TABLE_LINE = 17,
     TABLE_CALL = 18,

@@ -1,6 +1,8 @@
 /* dictionary.c - see dictionary.h. */
 #include "profile/dictionary.h"
 
+#include "format/nodes.h"
+
 /*
  * Ids count up from 1. A few may be missing (a record that could not be written), but a table is
  * never made larger than the number of records in it warrants: an id is not believed on its own.
@@ -80,17 +82,36 @@ static enum take_verdict take_code(struct dictionary *dict, struct get *payload)
     return verdict;
 }
 
-static enum take_verdict take_node(struct dictionary *dict, struct get *payload)
+static enum take_verdict add_node(struct dictionary *dict, const struct rec_node *rec)
 {
     enum take_verdict verdict = TAKE_OK;
-    struct rec_node rec;
     struct node *slot;
-    record_get_node(payload, &rec);
-    if (payload->bad || rec.parent >= rec.id || rec.code == 0)
+    if (rec->parent >= rec->id || rec->code == 0)
         return TAKE_MALFORMED; /* a parent is written before its children: so there is no cycle */
-    slot = slot_of_id(dict, &dict->nodes, rec.id, &verdict);
+    slot = slot_of_id(dict, &dict->nodes, rec->id, &verdict);
     if (slot != NULL && slot->code == 0)
-        *slot = (struct node){rec.parent, rec.code, rec.unit, rec.entry};
+        *slot = (struct node){rec->parent, rec->code, rec->unit, rec->entry};
+    return verdict;
+}
+
+static enum take_verdict take_node(struct dictionary *dict, struct get *payload)
+{
+    struct rec_node rec;
+    record_get_node(payload, &rec);
+    return payload->bad ? TAKE_MALFORMED : add_node(dict, &rec);
+}
+
+static enum take_verdict take_nodes(struct dictionary *dict, struct get *payload)
+{
+    enum take_verdict verdict = TAKE_OK;
+    struct nodes_reader reader;
+    struct rec_node rec;
+    if (nodes_open(&reader, *payload) != 0)
+        return TAKE_MALFORMED;
+    while (reader.n_left > 0 && verdict == TAKE_OK) {
+        dict->n_records++; /* each is a record as others are */
+        verdict = nodes_next(&reader, &rec) != 0 ? TAKE_MALFORMED : add_node(dict, &rec);
+    }
     return verdict;
 }
 
@@ -223,6 +244,8 @@ static enum take_verdict take_record(struct dictionary *dict, uint8_t tag, struc
         return take_code(dict, payload);
     case TABLE_NODE:
         return take_node(dict, payload);
+    case TABLE_NODES:
+        return take_nodes(dict, payload);
     case TABLE_THREAD:
         return take_thread(dict, payload);
     case TABLE_META:

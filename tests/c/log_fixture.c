@@ -2,6 +2,7 @@
 #include "log_fixture.h"
 
 #include "check.h"
+#include "format/nodes.h"
 #include "format/pack.h"
 #include "format/ring.h"
 
@@ -61,9 +62,13 @@ void fixture_header(struct log_fixture *log, uint32_t content)
 void fixture_tables(struct log_fixture *log, enum block_kind kind)
 {
     struct block_header header = {.kind = (uint8_t)kind, .mono_ns = 2000000000u};
+    static uint8_t gathered[sizeof log->payload + NODES_ROOM];
+    size_t n_bytes = (size_t)(log->put.p - log->payload), n = 0;
     CHECK(!log->put.bad);
     header.n_records = log->n_records;
-    fixture_block(log, &header, log->payload, (size_t)(log->put.p - log->payload));
+    if (kind == BLOCK_DICT && !log->stores_plainly)
+        n = nodes_gather(log->payload, n_bytes, gathered, sizeof gathered);
+    fixture_block(log, &header, n != 0 ? gathered : log->payload, n != 0 ? n : n_bytes);
     open_payload(log);
 }
 
