@@ -229,12 +229,13 @@ static bool read_entry(struct peek *peek, uintptr_t index, uintptr_t at, struct 
 
 /* ---- the rows of a procedure ---------------------------------------------------------------- */
 
+/* Small: the whole state lies on the stack of a signal handler. */
 struct columns {
     uint64_t cfa_register;
     int64_t cfa_offset;
     bool cfa_is_loaded;
     uint64_t saved; /* bit a column */
-    int64_t offsets[MOST_FIELDS];
+    int16_t offsets[MOST_FIELDS];
 };
 
 struct machine {
@@ -251,8 +252,10 @@ static void save(struct machine *machine, uint64_t column, int64_t offset)
 {
     if (column >= MOST_FIELDS)
         return; /* no register that a call keeps */
+    if (offset < INT16_MIN || offset > INT16_MAX)
+        machine->bad = true;
     machine->now.saved |= 1ull << column;
-    machine->now.offsets[column] = offset;
+    machine->now.offsets[column] = (int16_t)offset;
 }
 
 static void restore(struct machine *machine, uint64_t column)
@@ -389,11 +392,6 @@ static void execute(struct machine *machine, struct cursor from, uintptr_t pc)
     machine->bad |= from.bad;
 }
 
-static bool fits(int64_t offset)
-{
-    return offset >= INT16_MIN && offset <= INT16_MAX;
-}
-
 static bool take_row(const struct columns *now, uint64_t return_column, struct unwind_row *row)
 {
     if (now->cfa_register >= UNWIND_REGISTERS || now->cfa_offset != (int32_t)now->cfa_offset ||
@@ -406,17 +404,12 @@ static bool take_row(const struct columns *now, uint64_t return_column, struct u
     for (unsigned i = 0; i < UNWIND_REGISTERS; i++) {
         if (!(now->saved >> i & 1))
             continue;
-        if (!fits(now->offsets[i]))
-            return false;
         row->saved |= 1u << i;
-        row->offsets[i] = (int16_t)now->offsets[i];
+        row->offsets[i] = now->offsets[i];
     }
     row->return_offset = 0;
-    if (now->saved >> return_column & 1) {
-        if (!fits(now->offsets[return_column]))
-            return false;
-        row->return_offset = (int16_t)now->offsets[return_column];
-    }
+    if (now->saved >> return_column & 1)
+        row->return_offset = now->offsets[return_column];
     return true;
 }
 

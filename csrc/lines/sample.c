@@ -228,7 +228,8 @@ static void thread_begin(struct sample_thread *thread)
     thread->stretch = 1u << STRETCH_SHIFT;
     thread->look.start_delay_ns = thread->look.delay_ns = state_delay_ns(thread->tid);
     thread->look.delay_cpu_ns = thread->start_cpu_ns;
-    thread->look.mask_cpu_ns = thread->start_cpu_ns;
+    thread->look.mask_cpu_ns = thread->look.pace_cpu_ns = thread->start_cpu_ns;
+    thread->look.n_handled = thread->n_handled;
     thread->look.mask_handled = thread->n_handled;
     thread->is_masked = is_blocked_here();
 }

@@ -32,6 +32,7 @@
 #define CORRECTED_AFTER_NS 20000000u
 #define SAMPLES_PER_EVENT 64u /* then the next perf event has another period */
 #define FIRST_EVENT_NS 500000u
+#define NEXT_TRY_NS 20000000u   /* there are too many of them, or of descriptors */
 #define MASK_CHECK_NS 50000000u /* of CPU time */
 #define DELAY_CHECK_NS 5000000u /* of CPU time */
 #define DELAY_MOST 1000u
@@ -41,6 +42,7 @@ static pthread_t helper;
 static bool has_helper;
 static uint32_t is_wanted;         /* futex */
 static struct sample_tally *tally; /* owned; lives on in the list of all */
+static uint32_t n_alive;           /* threads at the last round */
 static uint64_t noise = 0x9e3779b97f4a7c15ull;
 static uint64_t objects_next_ns, objects_wait_ns;
 
@@ -112,13 +114,24 @@ static void measure_delay(struct sample_thread *thread, uint64_t cpu_ns)
  */
 static uint64_t next_mean(const struct sample_look *look, uint64_t now)
 {
+    uint64_t shortest = LOOK_SHORTEST_NS * (1 + n_alive / 4);
     uint64_t mean = look->mean_ns + look->mean_ns / 4, longest = LOOK_LONGEST_NS;
     if (look->is_parked) {
         mean = (now - look->changed_ns) / 8;
         longest = PARKED_LONGEST_NS;
     }
-    mean = mean < LOOK_SHORTEST_NS ? LOOK_SHORTEST_NS : mean;
-    return mean > longest ? longest : mean;
+    longest *= 1 + n_alive / 16; /* the helper has to do with a hundredth of a processor */
+    mean = mean > longest ? longest : mean;
+    return mean < shortest ? shortest : mean;
+}
+
+/* How much CPU time a thread without a perf event uses until it gets one, or it is tried again. */
+static uint64_t event_wait_ns(const struct sample_thread *thread)
+{
+    bool is_new = thread->look.pace_cpu_ns == thread->start_cpu_ns;
+    if (is_new)
+        return wake_has_ticks() ? FIRST_EVENT_NS : 0; /* short threads are left to the ticks */
+    return NEXT_TRY_NS;
 }
 
 /* Gives a running thread a new perf event now and then: another period, for the pace and at random.
@@ -129,9 +142,11 @@ static void set_pace(struct sample_thread *thread, uint64_t cpu_ns)
     uint64_t cost_ns = 0, period;
     if (!wake_has_perf() || thread->is_masked)
         return;
-    if (thread->period_ns == 0 ? wake_has_ticks() && cpu_ns - thread->start_cpu_ns < FIRST_EVENT_NS
-                               : n_handled - thread->look.n_handled < SAMPLES_PER_EVENT)
+    if (thread->period_ns != 0 ? n_handled - thread->look.n_handled < SAMPLES_PER_EVENT
+                               : cpu_ns - thread->look.pace_cpu_ns < event_wait_ns(thread))
         return;
+    thread->look.n_handled = n_handled;
+    thread->look.pace_cpu_ns = cpu_ns;
     if (n_handled != 0)
         cost_ns = thread->cost_ns / n_handled;
     period = meter_random_ns(&noise, meter_period_ns(n_handled, cost_ns));
@@ -139,7 +154,6 @@ static void set_pace(struct sample_thread *thread, uint64_t cpu_ns)
         return;
     __atomic_store_n(&thread->period_ns, period, __ATOMIC_RELAXED);
     __atomic_fetch_add(&thread->n_armed, 1, __ATOMIC_RELEASE);
-    thread->look.n_handled = n_handled;
     if (!__atomic_load_n(&sample_is_running, __ATOMIC_ACQUIRE))
         wake_disarm(&thread->wake);
 }
@@ -239,6 +253,7 @@ void helper_arm_all(void)
 static uint64_t look_at_all(void)
 {
     uint64_t next = UINT64_MAX;
+    uint32_t n = 0;
     for (struct sample_thread *thread = __atomic_load_n(&sample_threads, __ATOMIC_ACQUIRE);
          thread != NULL; thread = thread->next) {
         if (!__atomic_load_n(&thread->alive, __ATOMIC_ACQUIRE))
@@ -246,12 +261,14 @@ static uint64_t look_at_all(void)
         sample_lock(thread);
         if (__atomic_load_n(&thread->alive, __ATOMIC_ACQUIRE)) {
             uint64_t now = mono_now_ns();
+            n++;
             if (thread->look.next_ns <= now)
                 look_at_thread(thread, now);
             next = thread->look.next_ns < next ? thread->look.next_ns : next;
         }
         sample_unlock(thread);
     }
+    n_alive = n;
     return next;
 }
 
@@ -259,9 +276,10 @@ static void wait_until(uint64_t then)
 {
     uint64_t now = mono_now_ns();
     uint64_t ns = then > now ? then - now : 0;
+    uint64_t least = LOOK_SHORTEST_NS / 4 * (1 + n_alive / 8); /* threads share a wake-up */
     struct timespec timeout;
-    if (ns < LOOK_SHORTEST_NS / 20)
-        ns = LOOK_SHORTEST_NS / 20;
+    if (ns < least)
+        ns = least;
     if (ns > HOUSEKEEPING_NS)
         ns = HOUSEKEEPING_NS;
     timeout = (struct timespec){.tv_nsec = (long)ns};

@@ -22,7 +22,8 @@ struct sample_look {
     uint64_t delay_ns;         /* and when it was last asked for, */
     uint64_t delay_cpu_ns;     /* with its CPU time then */
     uint64_t weighed_ns;       /* of all looks that found it off the CPU, before the correction */
-    uint32_t n_handled;        /* signals when its perf event was armed */
+    uint32_t n_handled;        /* signals when its perf event was armed, or could not be */
+    uint64_t pace_cpu_ns;      /* CPU time then */
     uint32_t mask_handled;     /* signals when it was last thought about whether it blocks them */
     uint64_t mask_cpu_ns;      /* CPU time then */
     bool is_parked;            /* it was off the CPU at the last look, at `walk` */
