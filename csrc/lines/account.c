@@ -2,6 +2,7 @@
 #include "lines/account.h"
 
 #include "base/ticks.h"
+#include "lines/call_edges.h"
 #include "lines/suspended.h"
 
 #include <pthread.h>
@@ -9,7 +10,6 @@
 #include <unistd.h>
 
 #define FRAMES_AT_ONCE 256
-#define EDGE_SLOTS_AT_FIRST 256u
 /* How far down the stack the frame of an unexpected event is looked for. */
 #define RESYNC_DEPTH 1000
 
@@ -164,39 +164,6 @@ static NOINLINE struct lines_frame *frames_more(struct lines_thread *thread)
     return frames;
 }
 
-/* ---- edges -------------------------------------------------------------------------------- */
-
-/* Where the edge is in the open addressing, or would be. */
-static struct call_edge **edge_slot(const struct lines_thread *thread,
-                                    const struct line_cell *caller, const struct code_table *callee)
-{
-    uint32_t at = (uint32_t)((((uintptr_t)caller >> 6) * 0x9e3779b97f4a7c15u ^
-                              ((uintptr_t)callee >> 4) * 0xc2b2ae3d27d4eb4fu) >>
-                             32);
-    for (;; at++) {
-        struct call_edge **slot = &thread->edge_slots[at & (thread->n_edge_slots - 1)];
-        if (*slot == NULL || ((*slot)->caller == caller && (*slot)->callee == callee))
-            return slot;
-    }
-}
-
-/* Keeps the slots at most half full. */
-static int reserve_edge_slot(struct lines_thread *thread)
-{
-    uint32_t n = thread->n_edge_slots == 0 ? EDGE_SLOTS_AT_FIRST : 2 * thread->n_edge_slots;
-    struct call_edge **slots;
-    if (2 * thread->n_edges < thread->n_edge_slots)
-        return 0;
-    slots = arena_alloc(&thread->arena, n * sizeof *slots);
-    if (slots == NULL)
-        return -1;
-    thread->edge_slots = slots;
-    thread->n_edge_slots = n;
-    for (struct call_edge *edge = thread->edges; edge != NULL; edge = edge->next)
-        *edge_slot(thread, edge->caller, edge->callee) = edge;
-    return 0;
-}
-
 /* The table whose line is running, NULL if that is none: the frame's, unless it has no line yet. */
 static const struct code_table *running_table(const struct lines_thread *thread)
 {
@@ -206,37 +173,15 @@ static const struct code_table *running_table(const struct lines_thread *thread)
     return frame->table; /* the bottom frame has none */
 }
 
-/* Returns the edge from the running line; NULL when memory is out. */
-static struct call_edge *find_edge(struct lines_thread *thread, const struct code_table *callee)
-{
-    const struct line_cell *caller = thread->top->line;
-    struct call_edge **slot;
-    struct call_edge *edge;
-    if (reserve_edge_slot(thread) < 0)
-        return NULL;
-    slot = edge_slot(thread, caller, callee);
-    if (likely(*slot != NULL))
-        return *slot;
-    edge = arena_alloc(&thread->arena, sizeof *edge);
-    if (edge == NULL)
-        return NULL;
-    edge->caller = caller;
-    edge->caller_table = running_table(thread);
-    edge->callee = callee;
-    edge->number = thread->n_edges++;
-    edge->next = thread->edges;
-    *slot = edge;
-    __atomic_store_n(&thread->edges, edge, __ATOMIC_RELEASE);
-    return edge;
-}
-
-struct lines_frame *account_prepare(struct lines_thread *thread, const void *key)
+/* Fills in the frame above the top for a code object that a line of a table calls. */
+static struct lines_frame *prepare(struct lines_thread *thread, const void *key,
+                                   const struct code_table *caller, const struct line_cell *line)
 {
     struct lines_frame *frame = thread->top->above;
     struct code_table *table = find_table(thread, key);
     struct call_edge *edge;
     if (table == NULL || (frame == NULL && (frame = frames_more(thread)) == NULL) ||
-        (edge = find_edge(thread, table)) == NULL)
+        (edge = call_edges_find(thread, caller, line, table)) == NULL)
         return NULL;
     frame->key = key;
     frame->cells = table->cells;
@@ -245,6 +190,29 @@ struct lines_frame *account_prepare(struct lines_thread *thread, const void *key
     frame->table = table;
     frame->edge = edge;
     return frame;
+}
+
+struct lines_frame *account_prepare(struct lines_thread *thread, const void *key)
+{
+    return prepare(thread, key, running_table(thread), thread->top->line);
+}
+
+void account_start_from(struct lines_thread *thread, const void *key, const void *caller,
+                        uint32_t unit)
+{
+    const struct code_table *table = find_table(thread, caller);
+    const struct lines_code *code = table == NULL ? NULL : table->code;
+    int32_t line = code != NULL && unit < code->n_units ? code->line_of_unit[unit] : 0;
+    struct lines_frame *frame;
+    if (line <= 0) {
+        account_start(thread, key);
+        return;
+    }
+    frame = prepare(thread, key, table, &table->cells[line - code->first_line]);
+    if (frame == NULL)
+        return;
+    account_push_prepared(thread, frame);
+    frame->edge->calls++;
 }
 
 struct lines_frame *account_push(struct lines_thread *thread, const void *key)

@@ -203,7 +203,15 @@ void account_pop(struct lines_thread *thread, uint64_t now);
  */
 void account_start(struct lines_thread *thread, const void *key);
 
-/* The same when the line called the same code before; otherwise does nothing and returns false. */
+/*
+ * The same, called from a code unit of code that is not on the shadow stack, but ran above whatever
+ * is on top there.
+ */
+void account_start_from(struct lines_thread *thread, const void *key, const void *caller,
+                        uint32_t unit);
+
+/* account_start when the line called the same code before; otherwise does nothing and returns
+ * false. */
 static inline bool account_start_plain(struct lines_thread *thread, const void *key)
 {
     struct lines_frame *frame = thread->top->above;

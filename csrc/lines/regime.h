@@ -29,7 +29,7 @@ struct hot_code {
 
 /* What INSTRUCTION and RAISE callbacks write; has the code objects that are hot now. */
 extern struct counters_table regime_counters;
-extern struct hot_code *regime_codes; /* list head; read with acquire order */
+extern INTERNAL struct hot_code *regime_codes; /* list head; read with acquire order */
 
 /*
  * A LINE event asks whether to change the regime when the number of events of its line has none of

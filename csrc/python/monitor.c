@@ -86,13 +86,29 @@ static PyObject *on_line_slow_clock(PyObject *self, PyObject *const *args, size_
     return line_at(args, ticks_now_slow());
 }
 
+/* Hot code is not on the shadow stack: whether it is the caller has to be looked up. */
+static void start_below_hot(struct lines_thread *thread, PyObject *code)
+{
+    uint64_t start = ticks_now();
+    uint32_t unit;
+    const void *caller = hot_caller(&unit);
+    if (caller != NULL)
+        account_start_from(thread, code, caller, unit);
+    else
+        account_start(thread, code);
+    thread->debt += (ticks_now() - start) << PROBE_SHIFT;
+}
+
 static NOINLINE PyObject *start_not_plain(PyObject *code)
 {
     struct lines_thread *thread = account_thread();
-    if (thread != NULL && !hot_has(code)) {
-        clock_charge(&thread->debt, PROBE_START);
+    if (thread == NULL || hot_has(code))
+        Py_RETURN_NONE;
+    clock_charge(&thread->debt, PROBE_START);
+    if (regime_codes != NULL)
+        start_below_hot(thread, code);
+    else
         account_start(thread, code);
-    }
     Py_RETURN_NONE;
 }
 
@@ -100,7 +116,7 @@ static PyObject *on_start(PyObject *self, PyObject *const *args, size_t nargsf, 
 {
     struct lines_thread *thread = lines_self;
     (void)self, (void)nargsf, (void)kwnames;
-    if (unlikely(thread == NULL || !account_start_plain(thread, args[0])))
+    if (unlikely(thread == NULL || regime_codes != NULL || !account_start_plain(thread, args[0])))
         return start_not_plain(args[0]);
     clock_charge(&thread->debt, PROBE_START);
     Py_RETURN_NONE;

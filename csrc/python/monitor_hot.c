@@ -9,6 +9,9 @@
 #include "python/running_frames.h"
 #include "python/sampling.h"
 
+/* Between a profiled function and the one that it calls. */
+#define CALLER_DEPTH 100u
+
 static struct hot_events events;
 static PyObject *set_local_events; /* owned: sys.monitoring's function */
 static PyObject *set_events;       /* owned */
@@ -45,6 +48,35 @@ PyObject *hot_on_raise(PyObject *self, PyObject *const *args, size_t nargsf, PyO
     sample_learn(SAMPLE_EVENT_RAISE);
     counting_raise(&regime_counters, args);
     Py_RETURN_NONE;
+}
+
+/* ---- callers -------------------------------------------------------------------------------- */
+
+struct caller_search {
+    uint32_t n_seen;
+    const void *key;
+    uint32_t unit;
+};
+
+static bool look_for_caller(void *context, const void *key, uint32_t unit)
+{
+    struct caller_search *search = context;
+    if (search->n_seen++ == 0)
+        return true; /* who is called */
+    if (hot_has(key)) {
+        search->key = key;
+        search->unit = unit;
+        return false;
+    }
+    return registry_find(key) == NULL && search->n_seen < CALLER_DEPTH;
+}
+
+const void *hot_caller(uint32_t *unit)
+{
+    struct caller_search search = {0};
+    running_frames_walk_own(look_for_caller, &search);
+    *unit = search.unit;
+    return search.key;
 }
 
 /* ---- subscriptions -------------------------------------------------------------------------- */

@@ -47,6 +47,12 @@ static inline bool hot_has(const void *code)
     return unlikely(regime_codes != NULL) && counters_find(&regime_counters, code)->key != NULL;
 }
 
+/*
+ * Returns the nearest profiled code below the innermost frame, and the code unit where it is, if it
+ * is hot; NULL if it is not, or there is none.
+ */
+NODISCARD const void *hot_caller(uint32_t *unit);
+
 /* After a LINE event of the code on top was counted: whether to look at how many there were. */
 static inline bool hot_should_ask(const struct lines_thread *thread)
 {

@@ -94,3 +94,9 @@ void running_frames_walk(regime_visit_fn visit, void *context)
     walk_threads(&(struct memory){&peek}, visit, context);
     __atomic_store_n(&peek_is_taken, 0, __ATOMIC_RELEASE);
 }
+
+void running_frames_walk_own(regime_visit_fn visit, void *context)
+{
+    if (reader != NULL)
+        (void)walk_thread(&(struct memory){NULL}, (uintptr_t)PyThreadState_Get(), visit, context);
+}

@@ -19,4 +19,7 @@ void running_frames_prepare(const struct frame_reader *frames);
  */
 void running_frames_walk(regime_visit_fn visit, void *context);
 
+/* Visits the running frames of this thread, which has the GIL. Nothing when nothing is prepared. */
+void running_frames_walk_own(regime_visit_fn visit, void *context);
+
 #endif

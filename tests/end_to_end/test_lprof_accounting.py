@@ -216,6 +216,36 @@ def test_calls_by_line(tmp_path: Path) -> None:
         assert edges.exclusive[row] <= profile.calls.exclusive[function] + 100
 
 
+def test_calls_from_hot_code(tmp_path: Path) -> None:
+    """Code turns hot at its 2,000th line event or so: the caller does, the callees do not."""
+    profile = record(
+        tmp_path,
+        """\
+        @profile
+        def rare(i):
+            return i
+
+        def between(i):
+            return rare(i)
+
+        @profile
+        def main(n):
+            for i in range(n):
+                if i % 100 == 0:
+                    rare(i)
+                elif i % 100 == 1:
+                    between(i)
+
+        main(20_000)
+        """,
+    )
+    assert calls_by_edge(profile) == {
+        ("", 0, "main"): 1,
+        ("main", 12, "rare"): 200,
+        ("main", 14, "rare"): 200,
+    }
+
+
 def test_greenlets_have_the_right_hits(tmp_path: Path) -> None:
     profile = record(
         tmp_path,

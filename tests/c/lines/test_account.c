@@ -436,6 +436,29 @@ static void an_edge_of_a_recursion_has_the_time_of_the_outermost_call(void)
     CHECK_EDGE(2000, &odd, 1, &even, 2, 120, 40);
 }
 
+static void a_caller_may_be_off_the_stack(void)
+{
+    static const char caller, callee;
+    add_code(&caller, 0);
+    add_code(&callee, 0);
+    begin(1000);
+    start(&outer_key);
+    line(&outer_key, 1, 1000);
+    for (uint64_t i = 0; i < 2; i++) {
+        account_start_from(account_thread(), &callee, &caller, 7);
+        line(&callee, 2, 1010 + 100 * i);
+        leave(&callee, 1040 + 100 * i);
+    }
+    start(&callee);
+    line(&callee, 2, 1300);
+    leave(&callee, 1301);
+    account_start_from(account_thread(), &callee, &unknown_key, 7); /* then it is as ever */
+    leave(&callee, 1302);
+    leave(&outer_key, 1400);
+    CHECK_EDGE(2000, &caller, 7, &callee, 2, 60, 60);
+    CHECK_EDGE(2000, &outer_key, 1, &callee, 2, 1, 1);
+}
+
 static void many_edges_are_told_apart(void)
 {
     static char keys[600];
@@ -700,6 +723,7 @@ int main(void)
     each_hit_of_a_recursion_counts_with_its_own_time();
     calls_are_counted_by_the_line_they_come_from();
     an_edge_of_a_recursion_has_the_time_of_the_outermost_call();
+    a_caller_may_be_off_the_stack();
     many_edges_are_told_apart();
     frames_that_were_left_unseen_are_dropped();
     code_that_was_running_when_it_was_registered_is_counted();
