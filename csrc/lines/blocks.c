@@ -8,6 +8,10 @@
  * another, so a spanning tree of the junctions needs no probes, and the heaviest such tree saves
  * most. All that comes from outside or goes there (calls, returns, handlers, resumptions) meets in
  * the junction OUTSIDE, which has no equation.
+ *
+ * Blocks that nobody asks about need not be known: then the junctions at their ends are one, and
+ * what passes through such a block cancels out. A block that is asked about may go without a probe
+ * if it is on no circle of blocks without one.
  */
 #include "lines/blocks.h"
 
@@ -33,23 +37,27 @@ static uint32_t out_port(uint32_t block)
 struct rank {
     uint64_t weight; /* how often it is expected to run */
     uint32_t block;
-    uint8_t probe; /* enum instr_probe of the best place */
+    uint8_t probe;  /* enum instr_probe of the best place */
+    bool is_needed; /* somebody asks how often it ran */
 };
 
 struct planning {
     const struct instr_list *code;
     struct block_plan *plan;
-    uint8_t *is_leader;  /* by instruction */
-    uint32_t *block_of;  /* by instruction */
-    uint32_t *ports;     /* union-find over the ends of blocks */
-    uint32_t *tree;      /* union-find over junctions: what the tree connects so far */
-    uint32_t *numbers;   /* of junctions, by port */
-    struct rank *ranks;  /* by block, later sorted */
-    uint8_t *is_outside; /* by block: unknown, so that its ends are outside */
-    uint8_t *in_tree;    /* by block */
-    uint32_t *degrees;   /* by junction: blocks of the tree that are not ordered yet */
-    uint32_t *incident;  /* by junction: their numbers, combined by exclusive or */
-    uint32_t *queue;     /* junctions of degree 1 */
+    struct arena arena; /* of what follows */
+    uint8_t *is_leader; /* by instruction */
+    uint32_t *block_of; /* by instruction */
+    /* Union-find over the ends of blocks, each coarser than the one before: */
+    uint32_t *ports;    /* what the flow of control joins */
+    uint32_t *merged;   /* and blocks that nobody asks about, alone */
+    uint32_t *tree;     /* and all blocks without a probe */
+    uint32_t *numbers;  /* of junctions, by port */
+    struct rank *ranks; /* by block, later sorted */
+    uint8_t *is_needed; /* by block */
+    uint8_t *in_tree;   /* by block */
+    uint32_t *degrees;  /* by junction: blocks of the tree that are not ordered yet */
+    uint32_t *incident; /* by junction: their numbers, combined by exclusive or */
+    uint32_t *queue;    /* junctions of degree 1 */
 };
 
 static uint32_t find_root(uint32_t *sets, uint32_t member)
@@ -83,37 +91,24 @@ static bool may_jump(const struct instr *instr)
     return instr->flow == FLOW_JUMP || instr->flow == FLOW_BRANCH;
 }
 
-static void planning_free(struct planning *p)
-{
-    free(p->is_leader);
-    free(p->block_of);
-    free(p->ports);
-    free(p->tree);
-    free(p->numbers);
-    free(p->ranks);
-    free(p->is_outside);
-    free(p->in_tree);
-    free(p->degrees);
-    free(p->incident);
-    free(p->queue);
-}
-
 static int planning_alloc(struct planning *p, size_t n)
 {
     size_t n_ports = 2 * n + 1;
-    p->is_leader = calloc(n + 1, 1);
-    p->block_of = malloc(n * sizeof *p->block_of);
-    p->ports = malloc(n_ports * sizeof *p->ports);
-    p->tree = malloc(n_ports * sizeof *p->tree);
-    p->numbers = malloc(n_ports * sizeof *p->numbers);
-    p->ranks = malloc(n * sizeof *p->ranks);
-    p->is_outside = calloc(n, 1);
-    p->in_tree = malloc(n);
-    p->degrees = calloc(n_ports, sizeof *p->degrees);
-    p->incident = calloc(n_ports, sizeof *p->incident);
-    p->queue = malloc(n_ports * sizeof *p->queue);
-    return p->is_leader && p->block_of && p->ports && p->tree && p->numbers && p->ranks &&
-                   p->is_outside && p->in_tree && p->degrees && p->incident && p->queue
+    struct arena *arena = &p->arena;
+    p->is_leader = arena_alloc(arena, n + 1);
+    p->block_of = arena_alloc(arena, n * sizeof *p->block_of);
+    p->ports = arena_alloc(arena, n_ports * sizeof *p->ports);
+    p->merged = arena_alloc(arena, n_ports * sizeof *p->merged);
+    p->tree = arena_alloc(arena, n_ports * sizeof *p->tree);
+    p->numbers = arena_alloc(arena, n_ports * sizeof *p->numbers);
+    p->ranks = arena_alloc(arena, n * sizeof *p->ranks);
+    p->is_needed = arena_alloc(arena, n);
+    p->in_tree = arena_alloc(arena, n);
+    p->degrees = arena_alloc(arena, n_ports * sizeof *p->degrees);
+    p->incident = arena_alloc(arena, n_ports * sizeof *p->incident);
+    p->queue = arena_alloc(arena, n_ports * sizeof *p->queue);
+    return p->is_leader && p->block_of && p->ports && p->merged && p->tree && p->numbers &&
+                   p->ranks && p->is_needed && p->in_tree && p->degrees && p->incident && p->queue
                ? 0
                : -1;
 }
@@ -169,6 +164,15 @@ static int make_blocks(struct planning *p, struct arena *arena)
     return 0;
 }
 
+/* `needed` by instruction; NULL: all that can be counted. The entry says how often it was called.
+ */
+static void find_needed(struct planning *p, const uint8_t *needed)
+{
+    for (uint32_t i = 0; i < p->code->n_instrs; i++)
+        if (i == p->plan->entry || (needed == NULL ? !p->code->instrs[i].uncounted : needed[i]))
+            p->is_needed[p->block_of[i]] = 1;
+}
+
 static void multiply(uint64_t *weight)
 {
     *weight = *weight < MAX_WEIGHT ? *weight * LOOP_WEIGHT : UINT64_MAX;
@@ -185,7 +189,10 @@ static void weigh_blocks(struct planning *p, const uint64_t *weights)
     for (uint32_t b = 0; b < plan->n_blocks; b++) {
         uint32_t probe = plan->blocks[b].probe;
         struct rank *rank = &p->ranks[b];
-        *rank = (struct rank){1, b, probe == NO_INSTR ? PROBE_NEVER : instrs[probe].probe};
+        *rank = (struct rank){.weight = 1,
+                              .block = b,
+                              .probe = probe == NO_INSTR ? PROBE_NEVER : instrs[probe].probe,
+                              .is_needed = p->is_needed[b]};
         for (uint32_t i = plan->blocks[b].first; weights != NULL && i < plan->blocks[b].end; i++)
             if (weights[i] >= rank->weight)
                 rank->weight = weights[i] + 1;
@@ -220,10 +227,6 @@ static void join_ports(struct planning *p)
             join(p->ports, out_port(b), in_port(b + 1));
         if (may_jump(last))
             join(p->ports, out_port(b), in_port(p->block_of[last->target]));
-        if (p->is_outside[b]) {
-            join(p->ports, in_port(b), OUTSIDE);
-            join(p->ports, out_port(b), OUTSIDE);
-        }
     }
 }
 
@@ -233,22 +236,27 @@ static void number_junctions(struct planning *p)
     struct block_plan *plan = p->plan;
     plan->n_junctions = 0;
     for (uint32_t port = 0; port < 2 * plan->n_blocks + 1; port++)
-        if (find_root(p->ports, port) == port)
+        if (find_root(p->merged, port) == port)
             p->numbers[port] = plan->n_junctions++;
     for (uint32_t b = 0; b < plan->n_blocks; b++) {
-        plan->blocks[b].in = p->numbers[find_root(p->ports, in_port(b))];
-        plan->blocks[b].out = p->numbers[find_root(p->ports, out_port(b))];
+        plan->blocks[b].in = p->numbers[find_root(p->merged, in_port(b))];
+        plan->blocks[b].out = p->numbers[find_root(p->merged, out_port(b))];
     }
 }
 
 /* ---- the tree ------------------------------------------------------------------------------- */
 
-/* First those that can have no probe, then the heavy ones, then those whose probe costs more. */
+/*
+ * First those that can have no probe (of them, those that nobody asks about), then the heavy ones,
+ * then those whose probe costs more.
+ */
 static int compare_ranks(const void *left, const void *right)
 {
     const struct rank *l = left, *r = right;
     if ((l->probe == PROBE_NEVER) != (r->probe == PROBE_NEVER))
         return l->probe == PROBE_NEVER ? -1 : 1;
+    if (l->probe == PROBE_NEVER && l->is_needed != r->is_needed)
+        return l->is_needed ? 1 : -1;
     if (l->weight != r->weight)
         return l->weight > r->weight ? -1 : 1;
     if (l->probe != r->probe)
@@ -256,36 +264,44 @@ static int compare_ranks(const void *left, const void *right)
     return l->block < r->block ? -1 : l->block > r->block;
 }
 
-/* The block behind the entry keeps its probe: it is the one that sees every call. */
-static bool must_have_probe(const struct planning *p, uint32_t block)
+/* Takes the probe from a block if that can be; false if it has to keep it. */
+static bool spare(struct planning *p, uint32_t b)
 {
-    return p->plan->entry != NO_INSTR && block > 0 &&
-           p->plan->blocks[block].first == p->plan->entry + 1;
+    struct block *block = &p->plan->blocks[b];
+    bool connects = join(p->tree, in_port(b), out_port(b));
+    if (p->is_needed[b]) {
+        p->in_tree[b] = connects;
+        p->plan->n_steps += connects;
+        return connects;
+    }
+    /* It may close a circle, as long as no block on it is asked about. */
+    if (!connects && find_root(p->merged, in_port(b)) != find_root(p->merged, out_port(b)))
+        return false;
+    join(p->merged, in_port(b), out_port(b));
+    block->is_unknown = true;
+    return true;
 }
 
 /*
- * Chooses the blocks that go without a probe, heaviest first. A block that can have no probe and
- * does not fit into the tree is unknown; then its ends are outside, and all begins again. Returns
- * false in that case.
+ * Chooses the blocks that go without a probe, heaviest first. False if there is one that should be
+ * known, can have no probe and does not follow from others: then it is asked about no more, and
+ * all begins again.
  */
 static bool grow_tree(struct planning *p)
 {
     struct block_plan *plan = p->plan;
+    size_t n_ports = 2 * (size_t)plan->n_blocks + 1;
     plan->n_steps = 0;
     memset(p->in_tree, 0, plan->n_blocks);
-    for (uint32_t j = 0; j < plan->n_junctions; j++)
-        p->tree[j] = j;
+    memcpy(p->tree, p->ports, n_ports * sizeof *p->tree);
+    memcpy(p->merged, p->ports, n_ports * sizeof *p->merged);
+    for (uint32_t b = 0; b < plan->n_blocks; b++)
+        plan->blocks[b].is_unknown = false;
     for (uint32_t k = 0; k < plan->n_blocks; k++) {
         uint32_t b = p->ranks[k].block;
-        bool has_place = p->ranks[k].probe != PROBE_NEVER;
-        if (p->is_outside[b] || (has_place && must_have_probe(p, b)))
-            continue;
-        if (join(p->tree, plan->blocks[b].in, plan->blocks[b].out)) {
-            plan->n_steps++;
-            p->in_tree[b] = 1;
-        } else if (!has_place) {
-            p->is_outside[b] = 1;
-            plan->blocks[b].is_unknown = true;
+        if (!spare(p, b) && p->ranks[k].probe == PROBE_NEVER) {
+            p->is_needed[b] = 0;
+            p->ranks[k].is_needed = false;
             return false;
         }
     }
@@ -334,15 +350,15 @@ static int order_steps(struct planning *p, struct arena *arena)
 static int choose_probes(struct planning *p, struct arena *arena)
 {
     struct block_plan *plan = p->plan;
-    qsort(p->ranks, plan->n_blocks, sizeof *p->ranks, compare_ranks);
-    do {
-        join_ports(p);
-        number_junctions(p);
-    } while (!grow_tree(p));
+    join_ports(p);
+    do
+        qsort(p->ranks, plan->n_blocks, sizeof *p->ranks, compare_ranks);
+    while (!grow_tree(p));
+    number_junctions(p);
     if (order_steps(p, arena) < 0)
         return -1;
     for (uint32_t b = 0; b < plan->n_blocks; b++) {
-        if (p->in_tree[b])
+        if (p->in_tree[b] || plan->blocks[b].is_unknown)
             plan->blocks[b].probe = NO_INSTR;
         plan->n_probes += plan->blocks[b].probe != NO_INSTR;
     }
@@ -364,8 +380,8 @@ static int index_units(struct block_plan *plan, const struct instr_list *code, s
     return 0;
 }
 
-int blocks_plan(struct block_plan *plan, const struct instr_list *code, const uint64_t *weights,
-                struct arena *arena)
+int blocks_plan(struct block_plan *plan, const struct instr_list *code, const uint8_t *needed,
+                const uint64_t *weights, struct arena *arena)
 {
     struct planning p = {.code = code, .plan = plan};
     int result = -1;
@@ -378,10 +394,11 @@ int blocks_plan(struct block_plan *plan, const struct instr_list *code, const ui
     find_leaders(&p);
     if (make_blocks(&p, arena) < 0 || index_units(plan, code, arena) < 0)
         goto done;
+    find_needed(&p, needed);
     weigh_blocks(&p, weights);
     result = choose_probes(&p, arena);
 done:
-    planning_free(&p);
+    arena_release(&p.arena);
     return result;
 }
 
@@ -429,6 +446,9 @@ void blocks_derive(const struct block_plan *plan, const int64_t *probes, const i
     memset(scratch, 0, blocks_scratch_words(plan) * sizeof *scratch);
     for (uint32_t b = 0; b < plan->n_blocks; b++) {
         const struct block *block = &plan->blocks[b];
+        if (block->is_unknown) /* both ends are one junction: what began and what went on cancel out
+                                */
+            balance(block, losses, 0, surplus);
         if (block->probe == NO_INSTR)
             continue;
         began[b] = probes[plan->own_unit[block->probe]] +
@@ -446,10 +466,11 @@ void blocks_derive(const struct block_plan *plan, const int64_t *probes, const i
         balance(block, losses, began[plan->steps[s].block], surplus);
     }
     for (uint32_t b = 0; b < plan->n_blocks; b++) {
+        const struct block *block = &plan->blocks[b];
         int64_t count = began[b];
-        for (uint32_t i = plan->blocks[b].first; i < plan->blocks[b].end; i++) {
+        for (uint32_t i = block->first; i < block->end; i++) {
             counts[i] = count;
-            count -= plan->blocks[b].is_unknown ? 0 : losses[i];
+            count -= block->is_unknown ? 0 : losses[i];
         }
     }
 }

@@ -25,7 +25,7 @@ struct block {
     uint32_t probe; /* the instruction that is counted; NO_INSTR: the count follows from others */
     uint32_t in;    /* junctions: all that arrives at one leaves by it */
     uint32_t out;
-    bool is_unknown; /* it can have no probe and its count does not follow */
+    bool is_unknown; /* nobody asks about it, or its count does not follow; then in == out */
 };
 
 /* One step of the derivation: all other blocks at the junction are known by then. */
@@ -50,12 +50,14 @@ struct block_plan {
 };
 
 /*
- * Divides the code into blocks and chooses the probes. `weights` says how often each instruction
+ * Divides the code into blocks and chooses the probes, so that the counts of all instructions that
+ * are marked in `needed` (by index; NULL: all that can be counted) and of the entry are going to be
+ * known, if that is possible. `weights` says how often each instruction
  * may be expected to run (by index; NULL: guess from the loops); heavy blocks are the ones that are
  * spared a probe. Returns -1 when memory is out.
  */
 NODISCARD int blocks_plan(struct block_plan *plan, const struct instr_list *code,
-                          const uint64_t *weights, struct arena *arena);
+                          const uint8_t *needed, const uint64_t *weights, struct arena *arena);
 
 /* Whether blocks_derive is going to know how often this instruction ran. */
 bool blocks_knows(const struct block_plan *plan, uint32_t instr);

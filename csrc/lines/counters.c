@@ -48,11 +48,11 @@ static void make_units(struct counters *counters, const struct instr_list *code,
 }
 
 struct counters *counters_make(struct counters_table *table, const void *key,
-                               const struct instr_list *code, const uint64_t *weights,
-                               enum counters_kind kind)
+                               const struct instr_list *code, const uint8_t *needed,
+                               const uint64_t *weights, enum counters_kind kind)
 {
     struct counters *counters = arena_alloc(&table->arena, sizeof *counters);
-    if (counters == NULL || blocks_plan(&counters->plan, code, weights, &table->arena) < 0)
+    if (counters == NULL || blocks_plan(&counters->plan, code, needed, weights, &table->arena) < 0)
         return NULL;
     counters->key = key;
     counters->units = arena_alloc(&table->arena, (code->n_units + 1) * sizeof *counters->units);

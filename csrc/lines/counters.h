@@ -43,12 +43,12 @@ enum counters_kind {
 };
 
 /*
- * Plans the counters of a code object, all at zero; `weights` as for blocks_plan. They live in the
- * table's arena, but do not count before they are put into it. NULL when memory is out.
+ * Plans the counters of a code object, all at zero; `needed` and `weights` as for blocks_plan. They
+ * live in the table's arena, but do not count before they are put into it. NULL when memory is out.
  */
 NODISCARD struct counters *counters_make(struct counters_table *table, const void *key,
-                                         const struct instr_list *code, const uint64_t *weights,
-                                         enum counters_kind kind);
+                                         const struct instr_list *code, const uint8_t *needed,
+                                         const uint64_t *weights, enum counters_kind kind);
 
 /* Lets the counters count; their key must not be in the table. counters_make has seen to room. */
 void counters_put(struct counters_table *table, struct counters *counters);

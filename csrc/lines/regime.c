@@ -103,6 +103,16 @@ static bool is_countable(const struct block_plan *plan, const struct hit_term *t
     return true;
 }
 
+/* Marks the instructions that the terms name; owned by the caller. */
+static uint8_t *needed_counts(const struct instr_list *list, const struct hit_term *terms,
+                              int n_terms)
+{
+    uint8_t *needed = calloc((size_t)list->n_instrs + 1, 1);
+    for (int i = 0; needed != NULL && i < n_terms; i++)
+        needed[terms[i].instr] = 1;
+    return needed;
+}
+
 static enum cold_reason add_hot_code(struct lines_code *code, struct counters *counters,
                                      const struct hit_term *terms, int n_terms)
 {
@@ -127,8 +137,9 @@ enum cold_reason regime_prepare(struct lines_code *code, const struct instr_list
                                 const struct hit_rules *rules)
 {
     struct hit_term *terms = NULL;
-    struct counters *counters;
+    struct counters *counters = NULL;
     uint64_t *weights;
+    uint8_t *needed;
     enum cold_reason reason = COLD_CODE;
     int n_terms;
     if (code->hot != NULL)
@@ -137,14 +148,15 @@ enum cold_reason regime_prepare(struct lines_code *code, const struct instr_list
     if (n_terms < 0)
         return COLD_CODE;
     weights = expected_counts(code, list);
-    counters = weights == NULL
-                   ? NULL
-                   : counters_make(&regime_counters, code->key, list, weights, COUNT_PROBES);
+    needed = needed_counts(list, terms, n_terms);
+    if (weights != NULL && needed != NULL)
+        counters = counters_make(&regime_counters, code->key, list, needed, weights, COUNT_PROBES);
     if (counters == NULL)
         reason = COLD_MEMORY;
     else if (is_countable(&counters->plan, terms, n_terms))
         reason = add_hot_code(code, counters, terms, n_terms);
     free(weights);
+    free(needed);
     free(terms);
     return reason;
 }

@@ -108,7 +108,7 @@ static int add_code(struct measurement *m, PyObject *code, enum counters_kind ki
         return 0;
     if (code_facts_read(&reading, (PyCodeObject *)code) < 0)
         return -1;
-    counters = counters_make(&m->table, code, &reading.list, NULL, kind);
+    counters = counters_make(&m->table, code, &reading.list, NULL, NULL, kind);
     code_facts_release(&reading);
     if (counters == NULL) {
         PyErr_NoMemory();

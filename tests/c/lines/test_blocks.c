@@ -30,11 +30,16 @@ static void place(struct machine *m, uint32_t n)
     m->list = (struct instr_list){m->instrs, n, m->guards, m->list.n_guards, 2 * n};
 }
 
-static void plan(struct machine *m, const uint64_t *weights)
+static void plan_needed(struct machine *m, const uint8_t *needed, const uint64_t *weights)
 {
-    CHECK_EQ(blocks_plan(&m->plan, &m->list, weights, &m->arena), 0);
+    CHECK_EQ(blocks_plan(&m->plan, &m->list, needed, weights, &m->arena), 0);
     CHECK(blocks_plan_is_valid(&m->plan));
     CHECK(blocks_scratch_words(&m->plan) <= sizeof m->scratch / sizeof m->scratch[0]);
+}
+
+static void plan(struct machine *m, const uint64_t *weights)
+{
+    plan_needed(m, NULL, weights);
 }
 
 static void pass(struct machine *m, uint32_t instr)
@@ -73,8 +78,11 @@ static struct instr leave(void)
 
 static struct instr resume(void)
 {
-    return (struct instr){
-        .flow = FLOW_NEXT, .enters = true, .ends_block = true, .probe = PROBE_NEVER};
+    return (struct instr){.flow = FLOW_NEXT,
+                          .enters = true,
+                          .ends_block = true,
+                          .probe = PROBE_NEVER,
+                          .uncounted = true};
 }
 
 static uint32_t probes_between(const struct machine *m, uint32_t first, uint32_t end)
@@ -126,7 +134,7 @@ static void a_loop_needs_the_probe_of_its_body_only(void)
     plan(&m, NULL);
     CHECK_EQ(m.plan.entry, 0);
     CHECK_EQ(m.plan.n_probes, 2);
-    CHECK_EQ(probes_between(&m, 1, 2), 1); /* the entry keeps its own */
+    CHECK_EQ(probes_between(&m, 2, 4), 0); /* the head runs more often than what it leads to */
     for (int call = 0; call < 3; call++) {
         m.true_counts[0]++;
         pass(&m, 1);
@@ -234,8 +242,10 @@ static struct instr random_instr(uint32_t n)
         instr.flow = FLOW_NEXT;
     }
     instr.target = random_below(n);
-    if (random_below(6) == 0)
+    if (random_below(6) == 0) {
         instr.probe = PROBE_NEVER;
+        instr.uncounted = true;
+    }
     return instr;
 }
 
@@ -298,6 +308,39 @@ static void run_random_frame(struct machine *m)
     }
 }
 
+/* What is asked about is known, unless no plan could have known it. */
+static void check_needed(const struct machine *m, const uint8_t *needed)
+{
+    struct machine all = *m;
+    plan(&all, NULL);
+    for (uint32_t i = 0; i < m->list.n_instrs; i++)
+        if (needed[i] && blocks_knows(&all.plan, i))
+            CHECK(blocks_knows(&m->plan, i));
+}
+
+static void questions_save_probes(void)
+{
+    uint32_t n_all = 0, n_asked = 0;
+    for (int round = 0; round < 10000; round++) {
+        static struct machine m;
+        uint8_t needed[MAX_INSTRS];
+        memset(&m, 0, sizeof m);
+        make_random(&m);
+        for (uint32_t i = 0; i < MAX_INSTRS; i++)
+            needed[i] = random_below(4) == 0 && m.instrs[i].probe != PROBE_NEVER;
+        plan(&m, NULL);
+        n_all += m.plan.n_probes;
+        plan_needed(&m, needed, NULL);
+        n_asked += m.plan.n_probes;
+        for (int frame = 0; frame < 12; frame++)
+            run_random_frame(&m);
+        check_counts(&m);
+        check_needed(&m, needed);
+        arena_release(&m.arena);
+    }
+    CHECK(n_asked < n_all * 3 / 4);
+}
+
 static void every_random_program_is_counted_exactly(void)
 {
     uint32_t n_blocks = 0, n_probes = 0, n_unknown = 0;
@@ -330,5 +373,6 @@ int main(void)
     frames_that_come_and_stay_are_losses();
     empty_code_has_an_empty_plan();
     every_random_program_is_counted_exactly();
+    questions_save_probes();
     return 0;
 }

@@ -19,7 +19,7 @@ static const void *key(uint32_t which)
 
 static struct counters *add(struct counters_table *table, const void *at, enum counters_kind kind)
 {
-    struct counters *counters = counters_make(table, at, &list, NULL, kind);
+    struct counters *counters = counters_make(table, at, &list, NULL, NULL, kind);
     CHECK(counters != NULL);
     CHECK(counters_find(table, at)->key == NULL);
     counters_put(table, counters);
