@@ -10,11 +10,11 @@ enum replaced { EXIT, EXECV, EXECVE, N_REPLACED };
 
 static PyObject *real[N_REPLACED]; /* owned */
 
-/* _exit and exec do not come back, so other threads may run meanwhile. */
+/* With the GIL until the result is written: what other threads count stands still meanwhile. */
 static void end_session(void)
 {
-    Py_BEGIN_ALLOW_THREADS ending_write();
-    ending_report();
+    ending_write();
+    Py_BEGIN_ALLOW_THREADS ending_report();
     Py_END_ALLOW_THREADS
 }
 
