@@ -4,10 +4,9 @@
 #include "base/arena.h" /* pages */
 #include "base/table.h" /* hash_u64 */
 
-#include <fcntl.h>
 #include <link.h> /* dl_iterate_phdr */
-#include <stdio.h> /* snprintf */
 #include <string.h>
+#include <sys/auxv.h> /* getauxval */
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -96,7 +95,11 @@ static void see_path(struct seen_module *seen, const char *name, bool is_first)
         ssize_t n = readlink("/proc/self/exe", seen->path, sizeof seen->path - 1);
         seen->path[n < 0 ? 0 : n] = '\0';
         seen->record.flags |= MODULE_IS_EXECUTABLE;
-        return;
+        if (n > 0)
+            return;
+        name = (const char *)getauxval(AT_EXECFN); /* there is no /proc */
+        if (name == NULL)
+            return;
     }
     strncpy(seen->path, name, sizeof seen->path - 1);
 }
@@ -141,21 +144,21 @@ static int see_module(struct dl_phdr_info *info, size_t n_bytes, void *data)
 /* What was opened by a relative path is found again from elsewhere. Without realpath's malloc. */
 static void make_absolute(struct seen_module *seen)
 {
-    char link[32], path[sizeof seen->path];
-    int fd;
-    ssize_t n;
-    if (seen->path[0] == '/' || strchr(seen->path, '/') == NULL)
+    char path[sizeof seen->path];
+    const char *name = seen->path;
+    size_t n;
+    if (name[0] == '/' || strchr(name, '/') == NULL || getcwd(path, sizeof path) == NULL)
         return;
-    fd = open(seen->path, O_PATH | O_CLOEXEC);
-    if (fd < 0)
+    while (name[0] == '.' && name[1] == '/')
+        name += 2;
+    n = strlen(path);
+    if (n + strlen(name) + 2 > sizeof path)
         return;
-    snprintf(link, sizeof link, "/proc/self/fd/%d", fd);
-    n = readlink(link, path, sizeof path - 1);
-    close(fd);
-    if (n <= 0 || path[0] != '/')
-        return;
-    path[n] = '\0';
-    memcpy(seen->path, path, (size_t)n + 1);
+    path[n] = '/';
+    strcpy(path + n + 1, name);
+    /* Elsewhere, if the program has changed its folder since. */
+    if (access(path, F_OK) == 0)
+        strcpy(seen->path, path);
 }
 
 int modules_look(struct modules_snapshot *snapshot)

@@ -8,6 +8,7 @@ import re
 import shutil
 import subprocess
 import threading
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -16,6 +17,7 @@ import pytest
 
 from case_runs import CASES, COMMANDS, at_line, csv_rows, line_of, memtrace, run
 from native_programs import build, frames_of, marked, record_native, stack_of
+from proftrace.model.load import load_profile
 
 FRAME_POINTERS = {
     "frame pointers": ("-O2", "-g", "-fno-omit-frame-pointer"),
@@ -407,3 +409,61 @@ def test_the_page_tells_native_code_from_python(tmp_path: Path) -> None:
     words = [str(COMMANDS / "memtrace"), "flamegraph", "-o", "page.html", str(capture)]
     assert run(words, tmp_path).status == 0
     assert "native code" in (tmp_path / "page.html").read_text()
+
+
+def python_frames(capture: Path, *, native: bool) -> Counter[tuple[tuple[str, int], ...]]:
+    """Return the number of allocations by the Python frames of their stacks."""
+    profile = load_profile(str(capture), native=native)
+    strings, functions, frames = profile.strings, profile.functions, profile.frames
+    names: list[tuple[tuple[str, int], ...]] = [()]
+    for row in range(1, len(profile.stacks)):
+        frame = profile.stacks.frame[row]
+        function = frames.function[frame]
+        own = (strings[functions.qualname[function]], frames.line[frame])
+        below = names[profile.stacks.parent[row]]
+        names.append(below if functions.native[function] else (*below, own))
+    counts: Counter[tuple[tuple[str, int], ...]] = Counter()
+    blocks = profile.samples.values["total_blocks"]
+    for stack, count in zip(profile.samples.stack, blocks, strict=True):
+        counts[names[stack]] += count
+    return counts
+
+
+@pytest.mark.parametrize("options", [(), ("--trace-python-allocators",)])
+def test_native_frames_take_no_python_frame_away(tmp_path: Path, options: tuple[str, ...]) -> None:
+    script = (CASES.parent / "programs" / "odd_moments.py").read_text()
+    (tmp_path / "app.py").write_text(script)
+    done = memtrace(["run", "--native", "-q", *options, "-o", "out.bin", "app.py"], tmp_path)
+    assert (done.status, done.stdout, done.stderr) == (0, "wrong: []\n", "")
+    capture = tmp_path / "out.bin"
+    assert python_frames(capture, native=True) == python_frames(capture, native=False)
+
+
+def test_libraries_that_come_and_go_among_threads_disturb_nobody(tmp_path: Path) -> None:
+    build("chain.c", tmp_path / "libchain.so", "-O2", "-g")
+    for number in range(4):
+        shutil.copy(tmp_path / "libchain.so", tmp_path / f"lib{number}.so")
+    script = """
+import _ctypes, ctypes, threading
+free = ctypes.CDLL(None).free
+free.argtypes = [ctypes.c_void_p]
+def load(k):
+    for n in range(100):
+        lib = ctypes.CDLL(f"./lib{(n + k) % 4}.so")
+        lib.outer.restype = ctypes.c_void_p
+        lib.outer.argtypes = [ctypes.c_size_t]
+        free(lib.outer(5000))
+        _ctypes.dlclose(lib._handle)
+def work(k):
+    for n in range(2000):
+        sorted([bytearray(600 + j) for j in range(5)], key=len)
+threads = [threading.Thread(target=target, args=(k,)) for k in range(3) for target in (load, work)]
+for thread in threads: thread.start()
+for thread in threads: thread.join()
+"""
+    capture = record_native(script, tmp_path)
+    rows = [row for row in csv_rows(capture, "--all") if row.size == 5002 * row.blocks]
+    assert sum(row.blocks for row in rows) == 300
+    assert {tuple(name for name, _, _ in row.stack[:3]) for row in rows} == {
+        ("inner", "middle", "outer")
+    }
