@@ -194,8 +194,21 @@ def program_figures(folder: Path, program: str, rounds: int) -> Iterator[Figure]
         yield Figure(GROUP, f"{program}: page", tool, page_of[tool].stat().st_size, "bytes")
 
 
+def start_figures(folder: Path, rounds: int) -> Iterator[Figure]:
+    """Yield what a program that does nothing pays: the command's own work, start and end."""
+    times: dict[str, list[float]] = {mode: [] for mode in ("plain", *TOOLS)}
+    for _ in range(rounds):
+        for mode, seconds in times.items():
+            words = command(mode, folder / "nothing.bin", ["-c", "pass"])
+            seconds.append(run(words, folder / "nothing.log").cpu_s)
+    for tool in TOOLS:
+        value = (min(times[tool]) - min(times["plain"])) * 1e3
+        yield Figure(GROUP, "an empty program: CPU time added", tool, value, "ms")
+
+
 def figures(folder: Path, *, quick: bool) -> Iterator[Figure]:
     """Yield the figures of memtrace."""
     yield from event_figures(folder, 8 if quick else 25)
+    yield from start_figures(folder, 4 if quick else 15)
     for program in PROGRAMS:
         yield from program_figures(folder, program, 2 if quick else 7)

@@ -13,7 +13,7 @@ async def main() -> int:
     box: asyncio.Queue[bytes] = asyncio.Queue(20)
     out: asyncio.Queue[int] = asyncio.Queue()
     readers = [asyncio.create_task(read(box, out)) for _ in range(10)]
-    for n in range(9_000):
+    for n in range(72_000):
         await box.put(b",".join([b"%d" % n] * (n % 60 + 1)))
     for _ in readers:
         await box.put(b"")
