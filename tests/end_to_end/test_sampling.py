@@ -438,8 +438,12 @@ def test_inclusive_time_and_calls_go_to_the_callers(tmp_path: Path) -> None:
     assert calls["often"] > calls["seldom"]
     often, seldom = (line_with(source, mark) for mark in ("OFTEN", "SELDOM"))
     assert result.seconds("program.py", often) > result.seconds("program.py", seldom) > 0
-    # All of it is the callee's: a call itself takes next to nothing.
-    assert share(result, often) < 0.05
+    # Most of it is the callee's, of whatever regime the caller was at the time.
+    lines = result.profile.lines
+    own = sum(
+        lines.values["exclusive"][row] for row, line in enumerate(lines.line) if line == often
+    )
+    assert own / 1e9 < result.seconds("program.py", often) / 2
 
 
 # ---- where it cannot be done ---------------------------------------------------------------------
