@@ -38,9 +38,9 @@ static void find_locations(struct flow_graph *graph)
     const struct instr *instrs = code->instrs;
     uint32_t first = 0;
     int32_t line = 0;
-    while (first < code->n_instrs && !instrs[first].resumes)
+    while (first < code->n_instrs && !instrs[first].enters)
         first++;
-    first = first == code->n_instrs ? 0 : first; /* what stands before the first RESUME has none */
+    first = first == code->n_instrs ? 0 : first; /* what stands before the entry has none */
     for (uint32_t i = first; i < code->n_instrs; i++) {
         if (instrs[i].silent)
             continue;

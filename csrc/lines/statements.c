@@ -146,7 +146,10 @@ static bool is_counted_iteration(const struct analysis *a, uint32_t at, int32_t 
     uint32_t fetcher = instrs[at].iterates ? at : fetcher_of(a, at);
     if (!is_iteration(a, at))
         return false;
-    return fetcher == UINT32_MAX || a->depth[instrs[fetcher].maker] - 1 == base;
+    if (fetcher == UINT32_MAX || a->depth[instrs[fetcher].maker] - 1 == base)
+        return true;
+    return fetcher > 0 && instrs[fetcher - 1].makes_iterator &&
+           a->depth[fetcher - 1] - 1 == base; /* since 3.15 in a comprehension too */
 }
 
 static bool visit(struct analysis *a, uint32_t at, uint32_t *n_queued)
@@ -165,8 +168,8 @@ static int32_t base_of(const struct analysis *a, uint32_t at)
     const struct instr *instr = &a->code->instrs[at];
     if (a->depth[at] == UNREACHED)
         return UNREACHED;
-    if (instr->makes_iterator) /* it begins nothing, but goes on with what it iterates over */
-        return a->depth[at] + instr->effect_next;
+    if (instr->makes_iterator && instr->effect_next > 0)
+        return a->depth[at] - 1; /* since 3.15 an iterator is two values */
     return a->depth[at] + (instr->makes && instr->effect_next <= 0 ? instr->effect_next - 1 : 0);
 }
 
@@ -246,18 +249,35 @@ static void skip_in_progress(struct analysis *a, const uint32_t *line, uint32_t 
             a->skips[line[i]] = 1;
 }
 
+/* Whether this only says which way a branch went (NOT_TAKEN). */
+static bool is_mark(const struct instr *instr)
+{
+    return instr->uncounted && instr->flow == FLOW_NEXT && instr->effect_next == 0 &&
+           !instr->resumes;
+}
+
+/* Whether this is the test of a branch, or the mark behind one. */
+static bool is_test(const struct analysis *a, uint32_t at)
+{
+    const struct instr *instrs = a->code->instrs;
+    while (at > 0 && is_mark(&instrs[at]))
+        at--;
+    return instrs[at].flow == FLOW_BRANCH && instrs[at].effect_next < 0 && !instrs[at].iterates;
+}
+
 /* Whether an arm of a conditional expression, or the next operand of `or`, begins behind this. */
 static bool ends_a_test(const struct analysis *a, uint32_t at)
 {
+    const struct flow_graph *graph = &a->graph;
     const struct instr *instr = &a->code->instrs[at];
-    if (instr->effect_next >= 0 || instr->iterates)
+    if (instr->flow != FLOW_NEXT || is_mark(instr))
+        return is_test(a, at);
+    if (instr->effect_next >= 0)
         return false;
-    if (instr->flow == FLOW_NEXT && at > 0 &&
-        a->graph.first_in[at + 1] - a->graph.first_in[at] == 1)
-        return edge_source(a->graph.in[a->graph.first_in[at]]) == at - 1 &&
-               ends_a_test(a, at - 1) &&
-               a->code->instrs[at - 1].flow == FLOW_BRANCH; /* the operand is dropped */
-    return instr->flow == FLOW_BRANCH;
+    for (uint32_t e = graph->first_in[at]; e < graph->first_in[at + 1]; e++)
+        if (!is_test(a, edge_source(graph->in[e])))
+            return false;
+    return graph->first_in[at] < graph->first_in[at + 1]; /* the operand is dropped */
 }
 
 /*

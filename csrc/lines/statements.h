@@ -41,29 +41,28 @@ struct instr {
     int32_t line;        /* 0 = none: made by the compiler, no event */
     uint32_t target;     /* index of the instruction it jumps to */
     uint32_t item;       /* if it iterates: index of the instruction that takes the item */
-    uint32_t maker;      /* and of the one that made the iterator, or its own if that is unknown */
+    uint32_t maker;      /* and of what follows the value that is iterated over; its own: unknown */
     int32_t effect_next; /* change of the stack depth when it does not jump */
     int32_t effect_jump;
-    uint8_t flow; /* enum instr_flow */
-    bool takes;   /* works on a value that was on the stack before */
-    /* GET_ITER: an iterator in place of what it takes, two values of it since 3.15. */
-    bool makes_iterator;
-    bool makes;        /* its result stays on the stack, however much it takes (BUILD_LIST) */
-    bool goes_on;      /* BEFORE_WITH, CLEANUP_THROW: works on what was begun before */
-    bool leaves_with;  /* calls the exit of a `with` block after an exception */
-    bool iterates;     /* FOR_ITER, GET_ANEXT: fetches the next item of a loop */
-    bool closes_loop;  /* the way back of a loop, not the waiting loop of an await */
-    bool resumes;      /* RESUME: the next event comes even when it is on the same line */
-    bool enters;       /* the RESUME that each call passes; nothing before it has events */
-    bool suspends;     /* YIELD_VALUE, RETURN_GENERATOR: what follows may never run */
-    bool reraises;     /* RERAISE: the exception keeps the place where it was raised first */
-    bool loads_global; /* LOAD_GLOBAL */
-    bool silent;       /* never has a LINE event (END_FOR, END_SEND) */
-    bool uncounted;    /* may be jumped over unseen (END_FOR), or has no INSTRUCTION event */
-    bool ends_block;   /* what runs behind it need not be the next instruction */
-    bool loses_count;  /* how often it goes on, to wherever, cannot be told from its own count */
-    bool may_stop;     /* FOR_ITER, SEND: a StopIteration ends here, and all goes on */
-    uint8_t probe;     /* enum instr_probe */
+    uint8_t flow;        /* enum instr_flow */
+    bool takes;          /* works on a value that was on the stack before */
+    bool makes;          /* its result stays on the stack, however much it takes (BUILD_LIST) */
+    bool makes_iterator; /* GET_ITER, in the place of what it takes */
+    bool goes_on;        /* BEFORE_WITH, CLEANUP_THROW: works on what was begun before */
+    bool leaves_with;    /* calls the exit of a `with` block after an exception */
+    bool iterates;       /* FOR_ITER, GET_ANEXT: fetches the next item of a loop */
+    bool closes_loop;    /* the way back of a loop, not the waiting loop of an await */
+    bool resumes;        /* RESUME: the next event comes even when it is on the same line */
+    bool enters;         /* the RESUME that each call passes; nothing before it has events */
+    bool suspends;       /* YIELD_VALUE, RETURN_GENERATOR: what follows may never run */
+    bool reraises;       /* RERAISE: the exception keeps the place where it was raised first */
+    bool loads_global;   /* LOAD_GLOBAL */
+    bool silent;         /* never has a LINE event (END_FOR, END_SEND) */
+    bool uncounted;      /* may be jumped over unseen (END_FOR), or has no INSTRUCTION event */
+    bool ends_block;     /* what runs behind it need not be the next instruction */
+    bool loses_count;    /* how often it goes on, to wherever, cannot be told from its own count */
+    bool may_stop;       /* FOR_ITER, SEND: a StopIteration ends here, and all goes on */
+    uint8_t probe;       /* enum instr_probe */
 };
 
 /* One row of the exception table, in instruction indices: [start, end) is guarded. */

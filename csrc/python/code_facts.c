@@ -16,6 +16,8 @@ struct opcode_facts {
     bool takes; /* although the stack gets no smaller */
     bool makes;
     bool makes_iterator;
+    bool begins_comprehension; /* saves a target, or makes the result, or swaps */
+    bool swaps;
     bool goes_on;
     bool leaves_with;
     bool iterates;
@@ -80,11 +82,14 @@ static void classify_events(struct opcode_facts *facts, const char *name)
 /* What is known of the parts of statements; see struct instr. */
 static void classify_parts(struct opcode_facts *facts, const char *name)
 {
+    static const char *const beginning[] = {"LOAD_FAST_AND_CLEAR", "MAKE_CELL", NULL};
     static const char *const going_on[] = {"BEFORE_WITH", "BEFORE_ASYNC_WITH", "CLEANUP_THROW",
                                            NULL};
     facts->iterates = strcmp(name, "FOR_ITER") == 0 || strcmp(name, "GET_ANEXT") == 0;
     facts->makes_iterator = strcmp(name, "GET_ITER") == 0 || strcmp(name, "GET_AITER") == 0;
     facts->makes = name_starts(name, "BUILD_");
+    facts->swaps = strcmp(name, "SWAP") == 0;
+    facts->begins_comprehension = facts->swaps || facts->makes || name_is_in(name, beginning);
     facts->goes_on = name_is_in(name, going_on);
     facts->leaves_with = strcmp(name, "WITH_EXCEPT_START") == 0;
     facts->loads_global = strcmp(name, "LOAD_GLOBAL") == 0;
@@ -245,6 +250,8 @@ static int stack_effect(int opcode, uint32_t argument, int jump)
 struct loop_search {
     uint32_t maker; /* of the iterator; UINT32_MAX = none, or something jumped since */
     uint32_t anext; /* the GET_ANEXT whose value is awaited */
+    uint32_t begun; /* where a comprehension began to save and make what it needs; UINT32_MAX */
+    bool swapped;   /* the instruction before brings what is iterated over back to the top */
 };
 
 /*
@@ -264,10 +271,15 @@ static void link_loop(struct reading *reading, const struct opcode_facts *facts,
         reading->instrs[loop->anext].item = at + 1;
         loop->anext = UINT32_MAX;
     }
-    if (facts->makes_iterator)
-        loop->maker = at;
+    if (facts->makes_iterator) /* since 3.15 behind the beginning of a comprehension */
+        loop->maker = loop->begun != UINT32_MAX && loop->swapped ? loop->begun : at;
     else if (facts->flow != FLOW_NEXT || facts->iterates)
         loop->maker = UINT32_MAX;
+    if (!facts->begins_comprehension)
+        loop->begun = UINT32_MAX;
+    else if (loop->begun == UINT32_MAX)
+        loop->begun = at;
+    loop->swapped = facts->swaps;
 }
 
 /* Targets are code units at first; the instructions behind them may not have been read yet. */
@@ -275,7 +287,7 @@ static void read_instrs(struct reading *reading)
 {
     uint32_t argument = 0, first_unit = 0, unit = 0;
     const struct opcode_facts *previous = &opcodes[0];
-    struct loop_search loop = {UINT32_MAX, UINT32_MAX};
+    struct loop_search loop = {UINT32_MAX, UINT32_MAX, UINT32_MAX, false};
     while (unit < reading->n_units) {
         int opcode = reading->bytes[2 * unit];
         const struct opcode_facts *facts = &opcodes[opcode];

@@ -21,9 +21,10 @@
     {                                   \
         .line = line_, .flow = FLOW_END \
     }
-#define RESUME(line_)                                                                        \
-    {                                                                                        \
-        .line = line_, .flow = FLOW_NEXT, .resumes = true, .silent = true, .uncounted = true \
+#define RESUME(line_)                                                                      \
+    {                                                                                      \
+        .line = line_, .flow = FLOW_NEXT, .enters = true, .resumes = true, .silent = true, \
+        .uncounted = true                                                                  \
     }
 #define SILENT(line_)                                                       \
     {                                                                       \

@@ -90,7 +90,12 @@ def test_lines_inside_a_statement_count_for_themselves(tmp_path: Path) -> None:
     assert wrong == []
 
 
-def test_every_layout_of_a_statement_is_counted_alike_on_all_versions(tmp_path: Path) -> None:
+@pytest.mark.parametrize("hot_after", ["", "1", "4"])
+def test_every_layout_of_a_statement_is_counted_alike_on_all_versions(
+    hot_after: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if hot_after:
+        monkeypatch.setenv("PROFTRACE_TEST_HOT_AFTER", hot_after)
     rows = LAYOUTS.read_text().splitlines()
     hits = hits_of("\n".join(row[5:] for row in rows), tmp_path)
     wrong = [
@@ -140,7 +145,8 @@ def test_recursion_is_counted_and_its_time_is_not_added_up_twice(tmp_path: Path)
     assert list(calls.calls) == [1973]
     (total,) = calls.inclusive
     for line in (3, 4, 5):
-        assert 0 <= result.seconds("program.py", line) * 1e9 <= total
+        # Added up over all calls it would be ten times as much; the two have errors of their own.
+        assert 0 <= result.seconds("program.py", line) * 1e9 <= 2 * total
 
 
 @pytest.mark.parametrize("last_line", [200, 3000])
