@@ -13,6 +13,7 @@
 #define INTERNAL __attribute__((visibility("hidden")))
 #define NODISCARD __attribute__((warn_unused_result))
 #define NOINLINE __attribute__((noinline))
+#define ALWAYS_INLINE inline __attribute__((always_inline))
 #define PRINTF_LIKE(fmt, args) __attribute__((format(printf, fmt, args)))
 
 /* A short text for an errno, without locale and so without malloc. NULL if there is none. */

@@ -114,7 +114,7 @@ static NOINLINE uint32_t find_site(struct packer *packer, uint32_t node, uint8_t
 
 /* ---- events ------------------------------------------------------------------------------- */
 
-static inline void put_allocation(struct packer *packer, uint32_t node, uint8_t how,
+static ALWAYS_INLINE void put_allocation(struct packer *packer, uint32_t node, uint8_t how,
                                   uint64_t address, uint64_t size)
 {
     struct model *model = &packer->model;
@@ -155,7 +155,7 @@ static inline void put_allocation(struct packer *packer, uint32_t node, uint8_t 
     model_allocated(model, packer->sites, packer->blocks, row, address, size, way);
 }
 
-static inline void put_free(struct packer *packer, unsigned control, uint64_t address)
+static ALWAYS_INLINE void put_free(struct packer *packer, unsigned control, uint64_t address)
 {
     struct model *model = &packer->model;
     uint32_t row = *block_slot(packer, address);
@@ -194,7 +194,7 @@ static void put_other(struct packer *packer, const struct event *event)
     model_other(&packer->model, event->address);
 }
 
-static inline void put_event(struct packer *packer, const struct event *event)
+static NOINLINE void put_event(struct packer *packer, const struct event *event)
 {
     if (event_is_allocation(event->kind))
         put_allocation(packer, event->node, event_how(event), event->address, event->size);
@@ -249,7 +249,7 @@ static void gather(struct packer *packer, struct packed *packed)
  * The common events, without a detour over struct event: no seq, no wide size. Returns the words
  * taken, 0 when it is another one.
  */
-static inline unsigned put_common(struct packer *packer, const uint64_t *words, size_t n_words)
+static ALWAYS_INLINE unsigned put_common(struct packer *packer, const uint64_t *words, size_t n_words)
 {
     const uint64_t word = words[0];
     const uint8_t how = (uint8_t)(word >> 8);
