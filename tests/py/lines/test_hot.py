@@ -424,3 +424,59 @@ def test_other_tools_make_code_cold_and_cost_no_hit(
     (regime,) = hot_functions(tmp_path)
     assert regime == (reason == 0)
     assert list(load_profile(str(tmp_path / "r.lprof")).calls.reason) == [reason]
+
+
+MANY = """\
+source = '''
+def f{n}(x):
+    y = x
+    for i in range(3):
+        y += i
+        if y % 2:
+            y -= 1
+    return y
+'''
+functions = []
+for n in range(2000):
+    names = {}
+    exec(compile(source.replace("{n}", str(n)), f"many{n}.py", "exec"), names)
+    functions.append(profile(names[f"f{n}"]))
+for _ in range(4):
+    for f in functions:
+        f(2)
+"""
+
+
+def test_two_thousand_functions_get_hot(tmp_path: Path) -> None:
+    run = record(MANY, tmp_path, after=20)
+    assert (run.status, run.stderr) == (0, "")
+    result = load_lines(tmp_path / "r.lprof")
+    assert hot_functions(tmp_path) == [True] * 2000
+    assert list(result.profile.calls.calls) == [4] * 2000
+    for n in (0, 1, 999, 1999):
+        hits = result.hits(f"many{n}.py")
+        assert [hits[line] for line in range(3, 9)] == [4, 16, 12, 12, 4, 4]
+
+
+REPLACED = """\
+@profile
+def f(n):
+    for i in range(n):
+        if i == 10:
+            f.__code__ = g.__code__
+    return n
+
+def g(n):
+    return -n
+
+f(50)
+f(50)
+profile(f)
+f(50)
+"""
+
+
+def test_replaced_code_keeps_its_hits(tmp_path: Path) -> None:
+    for after in (1, 4, 25):
+        hits = hits_of(REPLACED, tmp_path, after=after)
+        assert hits == {3: 51, 4: 50, 5: 1, 6: 1, 9: 1}
