@@ -193,9 +193,14 @@ static void weigh_blocks(struct planning *p, const uint64_t *weights)
                               .block = b,
                               .probe = probe == NO_INSTR ? PROBE_NEVER : instrs[probe].probe,
                               .is_needed = p->is_needed[b]};
-        for (uint32_t i = plan->blocks[b].first; weights != NULL && i < plan->blocks[b].end; i++)
-            if (weights[i] >= rank->weight)
-                rank->weight = weights[i] + 1;
+        if (weights == NULL)
+            continue;
+        rank->weight = UINT64_MAX;
+        for (uint32_t i = plan->blocks[b].first; i < plan->blocks[b].end; i++)
+            if (weights[i] <
+                rank->weight) /* its line may have other blocks, which run more often */
+                rank->weight = weights[i];
+        rank->weight = rank->weight < MAX_WEIGHT ? rank->weight + 1 : 1;
     }
     for (uint32_t i = 0; i < p->code->n_instrs; i++) {
         if (!may_jump(&instrs[i]) || instrs[i].target > i)

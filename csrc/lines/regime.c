@@ -81,7 +81,8 @@ static uint64_t *expected_counts(const struct lines_code *code, const struct ins
         count_events(code, by_line);
         for (uint32_t i = 0; i < list->n_instrs; i++) {
             uint32_t line = (uint32_t)(list->instrs[i].line - code->first_line);
-            weights[i] = list->instrs[i].line > 0 && line < code->n_lines ? by_line[line] : 0;
+            weights[i] =
+                list->instrs[i].line > 0 && line < code->n_lines ? by_line[line] : UINT64_MAX;
         }
     }
     if (by_line == NULL) {
