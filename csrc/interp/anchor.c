@@ -3,12 +3,18 @@
 
 #define ANCHOR_SEARCH 4 /* frames from the top that are looked at */
 
-bool anchor_holds(const struct frame_reader *reader, const struct frame_cache *cache,
+/* CO_GENERATOR, CO_COROUTINE and CO_ASYNC_GENERATOR: code that gives its frame away. */
+#define GIVES_FRAME_AWAY (0x20u | 0x80u | 0x200u)
+
+/* Whether the frame at this place cannot leave without a word. */
+static bool tells(const struct frame_reader *reader, const struct frame_cache *cache,
                   uint32_t place)
 {
-    uintptr_t owner = cache->chain[place].frame + reader->layout.frame_owner;
-    return place != 0 && cache->nodes[place] != cache->nodes[place - 1] &&
-           read_u8(owner) == OWNER_THREAD;
+    uintptr_t frame = cache->chain[place].frame;
+    if (read_u8(frame + reader->layout.frame_owner) != OWNER_THREAD ||
+        cache->nodes[place] == cache->nodes[place - 1])
+        return false;
+    return !(read_u32(frames_code(reader, frame) + reader->layout.code_flags) & GIVES_FRAME_AWAY);
 }
 
 void anchor_drop(const struct frame_reader *reader, struct frame_cache *cache, uintptr_t state)
@@ -17,7 +23,7 @@ void anchor_drop(const struct frame_reader *reader, struct frame_cache *cache, u
     uint32_t lowest = cache->depth > ANCHOR_SEARCH ? cache->depth - ANCHOR_SEARCH : 1;
     cache->anchored = false;
     for (uint32_t place = cache->depth; place-- > lowest;) {
-        if (!anchor_holds(reader, cache, place))
+        if (!tells(reader, cache, place))
             continue;
         write_word(state + layout->state_anchor, cache->chain[place].frame);
         cache->anchor = place;
@@ -28,17 +34,12 @@ void anchor_drop(const struct frame_reader *reader, struct frame_cache *cache, u
     }
 }
 
-bool anchor_find(const struct frame_reader *reader, const struct frame_cache *cache,
-                 uintptr_t state, uint32_t *place)
+/* Also a profiler in another process uses this word. */
+bool anchor_is_there(const struct frame_reader *reader, const struct frame_cache *cache,
+                     uintptr_t state)
 {
     const struct interp_layout *layout = &reader->layout;
-    uint64_t popped;
-    if (!cache->anchored || cache->anchor_state != state)
-        return false;
-    popped = read_word(state + layout->state_anchor_seq) - cache->anchor_seq;
-    if (popped > cache->anchor)
-        return false;
-    *place = cache->anchor - (uint32_t)popped;
-    /* A profiler in another process uses the same word. */
-    return read_word(state + layout->state_anchor) == cache->chain[*place].frame;
+    return cache->anchored && cache->anchor_state == state &&
+           read_word(state + layout->state_anchor_seq) == cache->anchor_seq &&
+           read_word(state + layout->state_anchor) == cache->chain[cache->anchor].frame;
 }

@@ -392,20 +392,18 @@ static bool follow_anchor(struct frame_reader *reader, struct frame_cache *cache
                           uintptr_t top, uint32_t *changed)
 {
     uintptr_t fresh[NEW_FRAMES];
+    const struct chain_link *anchor = cache->chain + cache->anchor;
     uint32_t n_fresh = 0;
-    uint32_t place;
     uintptr_t frame = top;
-    if (!anchor_find(reader, cache, state, &place))
+    if (!anchor_is_there(reader, cache, state))
         return false;
-    for (; frame != cache->chain[place].frame; frame = frames_below(reader, frame)) {
+    for (; frame != anchor->frame; frame = frames_below(reader, frame)) {
         if (frame == 0 || n_fresh == NEW_FRAMES)
             return false;
         fresh[n_fresh++] = frame;
     }
-    if (!anchor_holds(reader, cache, place))
-        return false;
-    *changed = frames_ip(reader, frame) == cache->chain[place].ip ? place + 1 : place;
-    return stack_up(reader, cache, place + 1, fresh, n_fresh);
+    *changed = cache->anchor + (frames_ip(reader, frame) == anchor->ip);
+    return stack_up(reader, cache, cache->anchor + 1, fresh, n_fresh);
 }
 
 static uint32_t current_with_anchor(struct frame_reader *reader, struct frame_cache *cache,

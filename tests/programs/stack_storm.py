@@ -120,6 +120,23 @@ async def gathered():
     return sum(await asyncio.gather(*(wait(i) for i in range(20))))
 
 
+class Iterated:
+    """Is asked for its iterator by the code of a generator expression, from 3.15 on."""
+
+    def __iter__(self):
+        bytearray(SIZE)
+        return iter([bytearray(SIZE), bytearray(SIZE)])
+
+
+def expressions(n):
+    source = Iterated()
+    made = (len(x) + len(bytearray(SIZE + n)) for x in source)
+    bytearray(SIZE)
+    recurse(n % 3)
+    first = next(made)
+    return first + sum(made) + sum(len(x) for x in Iterated())
+
+
 def passing_code(round_number):
     """Code that is gone soon, so that its addresses come again for other code."""
     for i in range(20):
@@ -166,6 +183,7 @@ def one_round(number):
     for i in range(30):
         closure(i)(i)
         cached(i % 12)
+        expressions(i)
         many_arguments(1, 2, 3, x=bytearray(SIZE))
         list(map(lambda n: bytearray(SIZE + n), range(5)))
         max(range(10), key=lambda n: len(bytearray(SIZE)))

@@ -371,6 +371,8 @@ static void pop_any(void)
     if (frame->owner == 0 && frame->ip < frame->code + UNITS_AT + 2 * 4 &&
         frame->code == (uintptr_t)&codes[5])
         told = random_next() % 2;
+    if (frame->code == (uintptr_t)&codes[6]) /* and a generator expression later */
+        told = random_next() % 2;
     if (told)
         pop_telling();
     else
@@ -384,6 +386,7 @@ static void an_anchor_tells_the_truth_too(void)
     uint32_t depth = 0;
     use_anchor(true);
     codes[5].first_traceable = 4;
+    codes[6].flags = 0x20;
     state.current = 0;
     for (int step = 0; step < 200000; step++) {
         uint64_t dice = random_next();
@@ -407,6 +410,7 @@ static void an_anchor_tells_the_truth_too(void)
     }
     frames_release(&cache);
     codes[5].first_traceable = 0;
+    codes[6].flags = 0;
     use_anchor(false);
 }
 
@@ -423,11 +427,13 @@ static void below_the_anchor_nothing_is_read(void)
     CHECK_EQ(state.anchor, (uintptr_t)&frames[49]);
     set_ip(&frames[20], 9); /* which cannot be while frame 49 lives */
     CHECK_EQ(frames_current(&reader, &cache), node);
+    set_ip(&frames[20], 7);
     pop_telling();
     set_ip(&frames[48], 8);
     n_interned = 0;
     CHECK(frames_current(&reader, &cache) != node);
     CHECK_EQ(n_interned, 1);
+    set_ip(&frames[20], 9);
     state.anchor = (uintptr_t)&frames[3]; /* a profiler of another process uses the word */
     check_node(frames_current(&reader, &cache));
     frames_release(&cache);
