@@ -282,12 +282,14 @@ enum take_verdict dictionary_take(struct dictionary *dict, uint8_t *payload, siz
         return TAKE_NO_MEMORY;
     }
     *kept = payload;
+    dict->taken_bytes = 0;
     while ((tag = table_next(&from, &record)) != 0) {
         enum take_verdict verdict;
         dict->n_records++;
         verdict = take_record(dict, tag, &record);
         if (verdict != TAKE_OK)
             return verdict;
+        dict->taken_bytes = (size_t)(from.p - payload);
     }
     return from.bad ? TAKE_MALFORMED : TAKE_OK;
 }

@@ -47,6 +47,7 @@ struct dictionary {
     struct table thread_rows; /* thread index -> row of `threads`, plus 1 */
     uint64_t n_records;       /* of all kinds, so far */
     VEC(uint8_t *) payloads;  /* owned: what the texts point into */
+    size_t taken_bytes;       /* of the last payload: up to its first malformed record */
 };
 
 enum take_verdict { TAKE_OK, TAKE_MALFORMED, TAKE_NO_MEMORY };

@@ -56,10 +56,12 @@ static int add_dictionary_slot(struct log_reader *log, const struct ring_header 
         return -1;
     if (records == NULL)
         return 0;
-    log->ring_tables = records; /* the dictionary owns them from here on */
-    log->ring_tables_bytes = slot.committed_bytes;
     /* A malformed record costs what follows it; nodes without a definition show as unknown. */
-    return dictionary_take(&log->dict, records, slot.committed_bytes) == TAKE_NO_MEMORY ? -1 : 0;
+    if (dictionary_take(&log->dict, records, slot.committed_bytes) == TAKE_NO_MEMORY)
+        return -1;
+    log->ring_tables = records; /* the dictionary owns them */
+    log->ring_tables_bytes = log->dict.taken_bytes;
+    return 0;
 }
 
 /* A stream has one slot at a time; a gap before it means that the log has lost blocks of it. */
