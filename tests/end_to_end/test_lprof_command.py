@@ -185,3 +185,31 @@ def test_the_total_of_recursion_is_the_time_of_the_outermost_call(folder: Path) 
     assert 0.08 <= float(total) <= float(run.stdout.split()[0])
     assert len(shares) == 3
     assert max(shares) <= 100
+
+
+@pytest.mark.parametrize(
+    ("words", "file"),
+    [
+        (["-m", "nosuch"], ""),
+        (["-m", "json.nosuch"], ""),
+        (["-m", "package"], ""),
+        (["broken.py"], "from json import"),
+    ],
+)
+def test_a_program_that_python_cannot_start_leaves_no_result(
+    words: list[str], file: str, tmp_path: Path
+) -> None:
+    (tmp_path / "package").mkdir()
+    (tmp_path / "package" / "__init__.py").touch()
+    if file:
+        (tmp_path / words[-1]).write_text(file)
+    before = sorted(path.name for path in tmp_path.iterdir())
+    assert lprof(words, tmp_path) == plain(words, tmp_path)
+    after = sorted(path.name for path in tmp_path.iterdir() if path.name != "__pycache__")
+    assert after == before
+
+
+def test_a_table_of_what_cannot_be_read_again_is_refused_at_once(folder: Path) -> None:
+    run = lprof(["-v", "-o", "/dev/null", "-c", "print('not reached')"], folder)
+    assert (run.status, run.stdout) == (2, "")
+    assert "cannot show a table of /dev/null" in run.stderr

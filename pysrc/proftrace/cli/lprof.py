@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Callable, Sequence
 
@@ -9,6 +10,7 @@ from proftrace.cli.lprof_show import add_table_options, show, table_arguments
 from proftrace.cli.options import TargetParser, add_version
 from proftrace.cli.outcome import run_command
 from proftrace.cli.output import refuse_to_replace, resolve_output
+from proftrace.errors import UsageError
 from proftrace.run.launch import check_target, launch, report_command
 
 DESCRIPTION = """\
@@ -67,6 +69,11 @@ def _run(words: list[str]) -> int:
         refuse_to_replace(target.value, output)
     report = None
     if options.view or options.stats:
+        if os.path.exists(output) and not os.path.isfile(output):
+            raise UsageError(
+                f"cannot show a table of {output}: what is written there cannot be read again; "
+                "leave out -o, or what asks for the table"
+            )
         report = report_command("show", *table_arguments(options), "--", output)
     launch(
         target,

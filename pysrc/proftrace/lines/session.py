@@ -102,13 +102,25 @@ def _warn(message: str) -> None:
 
 
 def _finish() -> None:
-    """End the session: what the program printed comes before the report."""
+    """End the session: what the program printed comes before the report.
+
+    A program that Python could not start leaves no result, only Python's own message.
+    """
     for stream in (sys.stdout, sys.stderr):
         try:
             stream.flush()
         except Exception:  # closed or broken: for the interpreter to complain about
             continue
-    _lines.finish()
+    if not _never_started():
+        _lines.finish()
+
+
+def _never_started() -> bool:
+    """Tell whether Python found no module to run, or a program that does not compile."""
+    if sys.argv[:1] == ["-m"]:  # the name of the module's file takes its place
+        return True
+    error = getattr(sys, "last_value", None)
+    return isinstance(error, SyntaxError) and getattr(sys, "last_traceback", None) is None
 
 
 def _command_text(argv: Sequence[str]) -> str | None:
