@@ -426,6 +426,8 @@ int calibration_run(const struct tick_anchor *start)
     (void)scene_change(scene);
     for (int which = 0; which < PROGRAMS; which++)
         release(&timed[which]);
+    if (COMPAT_IS_FREE_THREADED)
+        PyGC_Collect(); /* there functions are not counted, but found to be gone */
     if (failed != 0)
         return -1;
     end = ticks_anchor();
