@@ -60,8 +60,8 @@ static void check_history(const struct built_profile *profile)
 }
 
 /*
- * Whatever could be read can be merged, and says the same twice in one file. Of a block with a right
- * checksum that makes no sense the good start is read, but not merged.
+ * Whatever could be read can be merged, and says the same twice in one file. Of a block with a
+ * right checksum that makes no sense the good start is read, but not merged.
  */
 static void check_bundle(const struct built_profile *profile)
 {
