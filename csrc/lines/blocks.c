@@ -196,10 +196,9 @@ static void weigh_blocks(struct planning *p, const uint64_t *weights)
         if (weights == NULL)
             continue;
         rank->weight = UINT64_MAX;
+        /* A line may have other blocks too, which run more often. */
         for (uint32_t i = plan->blocks[b].first; i < plan->blocks[b].end; i++)
-            if (weights[i] <
-                rank->weight) /* its line may have other blocks, which run more often */
-                rank->weight = weights[i];
+            rank->weight = weights[i] < rank->weight ? weights[i] : rank->weight;
         rank->weight = rank->weight < MAX_WEIGHT ? rank->weight + 1 : 1;
     }
     for (uint32_t i = 0; i < p->code->n_instrs; i++) {
