@@ -48,6 +48,7 @@ void fixture_header(struct log_fixture *log, uint32_t content)
 {
     uint8_t bytes[FILE_HEADER_BYTES];
     struct file_header header = {.content = content,
+                                 .options = log->options,
                                  .start_wall_ns = 1764486000000000000u,
                                  .start_mono_ns = 1000000000u,
                                  .pid = 4242,
@@ -227,6 +228,59 @@ void fixture_memory(struct log_fixture *log, bool ended)
     fixture_events(log, 0, main_again, sizeof main_again / sizeof main_again[0]);
     if (ended)
         fixture_end(log);
+}
+
+/* Runs of the loop: _start > loop > helper (stored name, inlined part) > loop > leaf (no name). */
+static void put_native_tables(struct put *to)
+{
+    static const struct rec_native_node natives[] = {
+        {1, 0, 1, 0x1010, 0},
+        {2, 1, 1, 0x1110, NATIVE_EVAL},
+        {3, 2, 2, 0x2020, 0},
+        {4, 3, 1, 0x1120, NATIVE_EVAL},
+        {5, 4, 2, 0x2030, 0},
+        {6, 5, 2, 0x2040, NATIVE_SIGNAL},
+        {7, 6, 0, 0x7fff0000, NATIVE_EXACT},
+    };
+    static const struct rec_hybrid hybrids[] = {{1, 1, 2, 0, {0}},
+                                                {2, 5, 5, 0, {0}},
+                                                {3, 5, 7, 1, {1}},
+                                                {4, 5, 3, 0, {0}},
+                                                {5, 0, 7, 0, {0}}};
+    static const struct rec_symbol symbol = {2, 0x201f, 2};
+    static const struct rec_symbol_frame frames[] = {{9, 10, 7}, {8, 10, 20}};
+    struct rec_module modules[] = {
+        {.id = 1, .path = 7, .flags = MODULE_IS_INTERPRETER, .build_id_bytes = 4},
+        {.id = 2, .path = 7, .load_bias = 0x10000, .n_segments = 1, .segments = {{0, 0x4000, 5}}},
+    };
+    put_string(to, 7, "/nowhere/lib.so");
+    put_string(to, 8, "helper");
+    put_string(to, 9, "inlined");
+    put_string(to, 10, "helper.c");
+    for (int i = 0; i < 2; i++)
+        record_put_module(to, &modules[i]);
+    for (int i = 0; i < 7; i++)
+        record_put_native_node(to, &natives[i]);
+    for (int i = 0; i < 5; i++)
+        record_put_hybrid(to, &hybrids[i]);
+    record_put_symbol(to, &symbol, frames);
+}
+
+void fixture_native(struct log_fixture *log)
+{
+    static const struct event events[] = {
+        {EVENT_MALLOC, 1, A, 100, 0, 0},         {EVENT_MALLOC, 2, A + 0x100, 200, 0, 0},
+        {EVENT_MALLOC, 3, A + 0x200, 300, 0, 0}, {EVENT_MALLOC, 4, A + 0x300, 400, 0, 0},
+        {EVENT_MALLOC, 5, A + 0x400, 500, 0, 0},
+    };
+    log->options = OPTION_NATIVE;
+    fixture_header(log, FILE_HAS_MEMORY);
+    put_memory_tables(log);
+    put_native_tables(&log->put);
+    log->n_records = 19;
+    fixture_tables(log, BLOCK_DICT);
+    fixture_events(log, 0, events, sizeof events / sizeof events[0]);
+    fixture_end(log);
 }
 
 void fixture_lines(struct log_fixture *log)

@@ -6,7 +6,7 @@
 #define PROFTRACE_TESTS_LOG_FIXTURE_H
 
 #include "format/block.h"
-#include "format/record.h"
+#include "format/record_native.h"
 
 #include <stddef.h>
 #include <stdint.h>
@@ -21,6 +21,7 @@ struct log_fixture {
     uint32_t n_records;
     uint64_t ordinals[8]; /* events written, by stream */
     bool stores_plainly;  /* events as version 1 stored them */
+    uint32_t options;     /* of the header */
 };
 
 void fixture_header(struct log_fixture *log, uint32_t content);
@@ -43,6 +44,8 @@ void fixture_append(struct log_fixture *log, const void *bytes, size_t n_bytes);
  */
 void fixture_memory(struct log_fixture *log, bool ended);
 void fixture_lines(struct log_fixture *log);
+/* Five blocks of 100 to 500 bytes with native stacks: calls, a signal, a run without its frame. */
+void fixture_native(struct log_fixture *log);
 /* What a killed process leaves beside fixture_memory(log, false): returns the bytes of the ring. */
 #define FIXTURE_RING_BYTES (4096 + 3 * 1024)
 void fixture_ring(uint8_t out[FIXTURE_RING_BYTES]);

@@ -213,6 +213,56 @@ static void the_memory_log_of_version_2_reads_as_ever(const char *logs)
     profile_release(&profile);
 }
 
+/* The functions of the stack of the block of a size, outermost first, as "main > work". */
+static const char *stack_text(const struct built_profile *profile, size_t site)
+{
+    static char text[512];
+    const struct stacks *stacks = &profile->stacks;
+    text[0] = '\0';
+    for (uint32_t row = profile->history.sites.items[site].stack; row != 0;
+         row = stacks->rows.items[row].parent) {
+        const struct frame *frame = &stacks->frames.items[stacks->rows.items[row].frame];
+        uint32_t name = stacks->functions.items[frame->function].name;
+        const struct text *bytes = &stacks->strings.items[name];
+        char outer[512];
+        snprintf(outer, sizeof outer, "%.*s%s%.400s", (int)bytes->n_bytes, bytes->bytes,
+                 text[0] == '\0' ? "" : " > ", text);
+        memcpy(text, outer, sizeof text);
+    }
+    return text;
+}
+
+static void python_frames_stand_among_native_ones(void)
+{
+    static const char *const want[] = {
+        "main",
+        "main > work > helper > inlined > main > lib.so+0x202f",
+        /* A run without a frame takes none; what is left over is further out. */
+        "main > work > helper > inlined > main > lib.so+0x202f > <signal handler> > "
+        "<code made at run time>",
+        "main > work > main > helper > inlined",
+        "helper > inlined > lib.so+0x202f > <signal handler> > <code made at run time>",
+    };
+    static const char *const python[] = {"main", "main > work > main", "main > work > main",
+                                         "main > work > main", ""};
+    struct built_profile profile;
+    struct read_error error;
+    start();
+    fixture_native(&log_);
+    write_file(path, log_.bytes, log_.n_bytes);
+    build(&profile, path);
+    CHECK_EQ(profile.history.sites.n, 5);
+    for (size_t i = 0; i < 5; i++)
+        CHECK(strcmp(stack_text(&profile, i), want[i]) == 0);
+    CHECK_EQ(profile.hybrids.verdicts.items[2], MODULE_MISSING + 1);
+    profile_release(&profile);
+    CHECK(profile_build_at(&profile, path, 0, false, &error) == 0);
+    for (size_t i = 0; i < profile.history.sites.n; i++)
+        CHECK(strcmp(stack_text(&profile, i), python[i < 2 ? i : 4]) == 0);
+    CHECK_EQ(profile.history.sites.n, 3);
+    profile_release(&profile);
+}
+
 int main(int argc, char **argv)
 {
     CHECK_EQ(argc, 3);
@@ -224,6 +274,7 @@ int main(int argc, char **argv)
     the_ring_is_appended();
     every_prefix_is_an_error_or_a_prefix();
     repeated_blocks_count_once();
+    python_frames_stand_among_native_ones();
     the_files_of_version_1_read_as_ever(argv[1]);
     the_memory_log_of_version_2_reads_as_ever(argv[2]);
     start();
