@@ -53,8 +53,8 @@ struct block_plan {
  * Divides the code into blocks and chooses the probes, so that the counts of all instructions that
  * are marked in `needed` (by index; NULL: all that can be counted) and of the entry are going to be
  * known, if that is possible. `weights` says how often each instruction may be expected to run (by
- * index; UINT64_MAX: it has no line; NULL: guess from the loops); heavy blocks are the ones that are
- * spared a probe. Returns -1 when memory is out.
+ * index; UINT64_MAX: it has no line; NULL: guess from the loops); heavy blocks are the ones that
+ * are spared a probe. Returns -1 when memory is out.
  */
 NODISCARD int blocks_plan(struct block_plan *plan, const struct instr_list *code,
                           const uint8_t *needed, const uint64_t *weights, struct arena *arena);
