@@ -92,6 +92,7 @@ static void take_sample(struct sample_thread *self, const void *context, uint64_
         __atomic_store_n(&self->state, state, __ATOMIC_RELAXED);
     if (!walk_chain(&self->walk, frames_top(sample_host.frames))) {
         self->tally.torn++;
+        self->meter.left_ns += weight_ns; /* the next one stands for it */
         return;
     }
     if (self->walk.n == 0) {
@@ -169,16 +170,23 @@ void sample_unlock(struct sample_thread *thread)
     __atomic_store_n(&thread->lock, 0, __ATOMIC_RELEASE);
 }
 
+/*
+ * Quick, as threading's join does not wait for it, and os.fork counts threads that are not quite
+ * gone: the helper does the rest.
+ */
 static void thread_ended(void *value)
 {
     struct sample_thread *thread = value;
     sample_self = NULL;
-    sample_lock(thread);
-    __atomic_store_n(&thread->alive, 0, __ATOMIC_RELEASE);
-    wake_disarm(&thread->wake);
     /* What it has left goes to the thread that takes its place. */
     meter_hand_over(&thread->meter, clock_ns(CLOCK_THREAD_CPUTIME_ID), 0);
-    sample_unlock(thread);
+    __atomic_store_n(&thread->alive, THREAD_ENDED, __ATOMIC_RELEASE);
+}
+
+void sample_bury(struct sample_thread *thread)
+{
+    wake_disarm(&thread->wake);
+    __atomic_store_n(&thread->alive, THREAD_IDLE, __ATOMIC_RELEASE);
     pthread_mutex_lock(&lock);
     thread->next_idle = idle;
     idle = thread;
@@ -248,7 +256,7 @@ void sample_thread_enter_slow(void)
     sample_self = thread;
     if (wake_has_ticks() && !thread->is_masked)
         wake_arm_ticks(&thread->wake, thread->tid);
-    __atomic_store_n(&thread->alive, 1, __ATOMIC_RELEASE);
+    __atomic_store_n(&thread->alive, THREAD_ALIVE, __ATOMIC_RELEASE);
 }
 
 /* ---- the program's own signals -------------------------------------------------------------- */
@@ -340,7 +348,7 @@ static void after_fork_in_child(void)
     helper_after_fork();
     for (struct sample_thread *thread = sample_threads; thread != NULL; thread = thread->next) {
         wake_forget(&thread->wake);
-        thread->alive = 0;
+        thread->alive = THREAD_IDLE;
         thread->lock = 0;
     }
     if (was_started && refusal == NULL)

@@ -20,6 +20,7 @@
 #include <fcntl.h>
 #include <linux/futex.h>
 #include <pthread.h>
+#include <sched.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
@@ -40,6 +41,7 @@
 
 static pthread_t helper;
 static bool has_helper;
+static pid_t helper_tid;           /* written by itself */
 static uint32_t is_wanted;         /* futex */
 static struct sample_tally *tally; /* owned; lives on in the list of all */
 static uint32_t n_alive;           /* threads at the last round */
@@ -241,7 +243,7 @@ void helper_arm_all(void)
     for (struct sample_thread *thread = __atomic_load_n(&sample_threads, __ATOMIC_ACQUIRE);
          thread != NULL; thread = thread->next) {
         sample_lock(thread);
-        if (__atomic_load_n(&thread->alive, __ATOMIC_ACQUIRE)) {
+        if (__atomic_load_n(&thread->alive, __ATOMIC_ACQUIRE) == THREAD_ALIVE) {
             thread->is_masked = wake_is_blocked(thread->tid);
             helper_arm(thread);
         }
@@ -256,16 +258,18 @@ static uint64_t look_at_all(void)
     uint32_t n = 0;
     for (struct sample_thread *thread = __atomic_load_n(&sample_threads, __ATOMIC_ACQUIRE);
          thread != NULL; thread = thread->next) {
-        if (!__atomic_load_n(&thread->alive, __ATOMIC_ACQUIRE))
+        uint32_t life = __atomic_load_n(&thread->alive, __ATOMIC_ACQUIRE);
+        uint64_t now;
+        if (life == THREAD_ENDED)
+            sample_bury(thread);
+        if (life != THREAD_ALIVE)
             continue;
         sample_lock(thread);
-        if (__atomic_load_n(&thread->alive, __ATOMIC_ACQUIRE)) {
-            uint64_t now = mono_now_ns();
-            n++;
-            if (thread->look.next_ns <= now)
-                look_at_thread(thread, now);
-            next = thread->look.next_ns < next ? thread->look.next_ns : next;
-        }
+        now = mono_now_ns();
+        n++;
+        if (thread->look.next_ns <= now)
+            look_at_thread(thread, now);
+        next = thread->look.next_ns < next ? thread->look.next_ns : next;
         sample_unlock(thread);
     }
     n_alive = n;
@@ -290,6 +294,7 @@ static void *help(void *unused)
 {
     uint64_t housekeeping = 0;
     prctl(PR_SET_NAME, "lprof");
+    helper_tid = (pid_t)syscall(SYS_gettid);
     while (__atomic_load_n(&is_wanted, __ATOMIC_ACQUIRE)) {
         uint64_t now = mono_now_ns();
         if (now >= housekeeping) {
@@ -334,6 +339,9 @@ void helper_stop(bool wait)
     if (wait && has_helper) {
         pthread_join(helper, NULL);
         has_helper = false;
+        /* Joined is not gone: os.fork counts what the kernel has. */
+        for (int i = 0; i < 1000 && syscall(SYS_tgkill, getpid(), helper_tid, 0) == 0; i++)
+            sched_yield();
     }
 }
 

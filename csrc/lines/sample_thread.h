@@ -31,12 +31,14 @@ struct sample_look {
     struct sample_walk walk;
 };
 
+enum thread_life { THREAD_IDLE, THREAD_ALIVE, THREAD_ENDED };
+
 struct sample_thread {
     struct sample_tally tally;  /* written by its handler; kept when the thread ends */
     struct sample_thread *next; /* of all there ever were */
     struct sample_thread *next_idle;
-    uint32_t alive; /* atomic */
-    uint32_t lock;  /* atomic: the helper is looking, or the thread is ending */
+    uint32_t alive; /* atomic: enum thread_life */
+    uint32_t lock;  /* atomic: the helper is looking, or the clocks are started anew */
     pid_t tid;
     uintptr_t state; /* its thread state in the interpreter; atomic */
     struct lines_thread *account;
@@ -76,9 +78,12 @@ void sample_find_clock(const struct lines_thread *account, struct sample_clock *
 /* Whether a callback is running, by the thread state. */
 NODISCARD bool sample_is_tracing(struct peek *peek, uintptr_t state);
 
-/* Takes and gives back the right to look at a thread, or to end it. */
+/* Takes and gives back the right to look at a thread, or to start its clocks. */
 void sample_lock(struct sample_thread *thread);
 void sample_unlock(struct sample_thread *thread);
+
+/* Makes a thread that has ended ready for another one. */
+void sample_bury(struct sample_thread *thread);
 
 /* ---- sample_blocked.c ----------------------------------------------------------------------- */
 
