@@ -50,7 +50,12 @@ Decimal("2.5").exp(), f"{Decimal('1234.5'):,.2f}"
     "ast": """
 unparse(parse("def f(a, *b, c=1):\\n  with x as y, z: return [i for i in (1, 2) if i]\\n"
               "  try: pass\\n  except A as e: raise\\n  finally: q = f'{a!r:>{w}}'\\n"
-              "match x:\\n case [1, *_]: pass")), literal_eval("[1, {2: 3}]")
+              "match x:\\n case [1, *_]: pass")), literal_eval("[1, {2: 3}, -4, 5 + 6j]")
+text = "class A:\\n 'd'\\n def f(self):\\n  'e'\\n  return (1,\\n   2) if self else {3: 4}"
+tree = fix_missing_locations(NodeTransformer().visit(increment_lineno(parse(text), 0)))
+dump(tree, include_attributes=True, indent=1), NodeVisitor().visit(tree)
+[get_source_segment(text, node, padded=True) for node in walk(tree) if isinstance(node, Tuple)]
+[get_docstring(node) for node in walk(tree) if isinstance(node, (ClassDef, FunctionDef))]
 """,
 }
 
