@@ -21,7 +21,8 @@ from log_writer import MMAP, MUNMAP, UNFREE
 from proftrace.model.load import load_profile
 
 PROGRAMS = Path(__file__).parents[1] / "programs"
-ARENA = 17
+FREE, ARENA = 2, 17
+PAGE = os.sysconf("SC_PAGE_SIZE")
 FIRST_MARK, LAST_MARK = 54_321_017, 54_321_019
 
 # What a program does stands between two blocks of sizes that nobody else asks for.
@@ -176,9 +177,35 @@ def between_marks(calls: list[Call]) -> list[Call]:
     return calls[sizes.index(FIRST_MARK) : sizes.index(LAST_MARK) + 1]
 
 
+class Mappings(Replay):
+    """A replay in which mappings are cut: one has gone when its last piece is unmapped."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.pieces: dict[int, tuple[int, int]] = {}  # start -> end, number of its mapping
+
+    def map(self, start: int, size: int) -> None:
+        self.unmap(start, size)
+        self.pieces[start] = start + size, self.n_allocations
+        self.allocate(start, size)
+
+    def unmap(self, start: int, size: int) -> None:
+        end = start + -(-size // PAGE) * PAGE
+        hit = [at for at, (upto, _) in self.pieces.items() if at < end and upto > start]
+        for at in hit:
+            upto, number = self.pieces.pop(at)
+            self.size -= self.live.pop(at)
+            for low, high in ((at, start), (end, upto)):
+                if low < high:
+                    self.pieces[low] = high, number
+                    self.live[low] = high - low
+                    self.size += high - low
+            self.n_frees += all(other != number for _, other in self.pieces.values())
+
+
 def replay(calls: Iterable[Call]) -> Replay:
-    """What the calls come to; mappings are taken out whole, as these programs do."""
-    state = Replay()
+    """What the calls come to."""
+    state = Mappings()
     gone: dict[int, int] = {}
     for what, address, size in calls:
         if what == UNFREE:
@@ -186,9 +213,13 @@ def replay(calls: Iterable[Call]) -> Replay:
             state.n_allocations -= 1
             state.n_frees -= 1
             state.total -= gone[address]
-        elif what in (2, MUNMAP):
+        elif what == MUNMAP:
+            state.unmap(address, size)
+        elif what == FREE:
             gone[address] = state.live.get(address, 0)
             state.free(address)
+        elif what in (MMAP, ARENA):
+            state.map(address, size)
         else:
             state.allocate(address, size)
     return state
@@ -244,10 +275,10 @@ def merged(streams: dict[int, list[tuple[int, int, int, int]]]) -> list[Call]:
 
 
 def check_reader(path: Path, calls: list[Call]) -> None:
-    """The reports' numbers are those of the events. (Mappings may be cut; their sums hold.)"""
+    """The reports' numbers are those of the events."""
     profile = load_profile(str(path))
     calls = [call for call in calls if call[0] != 31]
-    allocations = [call for call in calls if call[0] not in (2, MUNMAP, UNFREE)]
+    allocations = [call for call in calls if call[0] not in (FREE, MUNMAP, UNFREE)]
     assert profile.totals["n_allocations"] == len(allocations)
     assert profile.totals["total_bytes"] == sum(size for _, _, size in allocations)
     whole = replay(calls)
