@@ -115,19 +115,19 @@ class Chroot:
         outside = ["unshare", "--mount", "--propagation", "private", "sh", "-c", ENTER, "enter"]
         return [*outside, str(self.path), *inside]
 
-    def run(self, title: str, *command: str, folder: str = "/") -> None:
-        words = self.enter(*command, folder=folder)
+    def run(self, title: str, *command: str) -> None:
+        words = self.enter(*command)
         run(title, words, environment=self.variables, log="chroot.log")
 
-    def step(self, name: str, title: str, *commands: Sequence[str], folder: str = "/") -> None:
-        """Run commands once in the life of the system."""
+    def step(self, name: str, title: str, *commands: Sequence[str], key: str = "") -> None:
+        """Run commands once in the life of the system, or whenever the key is another one."""
         stamp = self.path / "var" / "lib" / "proftrace" / name
-        if stamp.exists():
+        if stamp.exists() and stamp.read_text() == key:
             return
         for command in commands:
-            self.run(title, *command, folder=folder)
+            self.run(title, *command)
         stamp.parent.mkdir(parents=True, exist_ok=True)
-        stamp.touch()
+        stamp.write_text(key)
 
     def bootstrap(self) -> None:
         """Make the base system; an unfinished one never has the final name."""
@@ -150,9 +150,11 @@ class Chroot:
         unfinished.rename(self.path)
 
     def install(self, name: str, *packages: str) -> None:
-        """Install packages, once for each name of a set."""
+        """Install packages, once for each content of a set."""
         install = ("apt-get", "install", "-y", "--no-install-recommends", *packages)
-        self.step(f"packages-{name}", f"apt: {name}", ("apt-get", "update"), install)
+        update = ("apt-get", "update")
+        key = " ".join(packages)
+        self.step(f"packages-{name}", f"apt: {name}", update, install, key=key)
 
     def prepare(self) -> None:
         if os.geteuid() != 0:
