@@ -351,8 +351,9 @@ def test_a_thread_made_by_c_that_calls_python(tmp_path: Path) -> None:
     big = [row for row in rows if row.size >= bytearray_bytes(1_400_000)]
     assert sum(row.blocks for row in big) == 20
     assert sum(row.size for row in big) == 20 * bytearray_bytes(1_400_000)
-    raw = [row for row in csv_rows(tmp_path / "out.bin", "--all") if row.size % 1_300_001 == 0]
-    assert sum(row.blocks for row in raw if not row.stack) == 20
+    # With what CPython allocates in such a thread before it runs anything (3.15: 16 bytes).
+    rows = [row for row in csv_rows(tmp_path / "out.bin", "--all") if not row.stack]
+    assert sum(1_300_001 <= row.size < 1_301_000 for row in rows) == 20
 
 
 def test_subinterpreters_are_recorded(tmp_path: Path) -> None:

@@ -20,7 +20,7 @@ def work(i):
 if __name__ == "__main__":
     before = bytearray(9_000_000)
     with multiprocessing.get_context("fork").Pool(2) as pool:
-        print(sum(pool.map(work, range(4), chunksize=2)))
+        print(sum(pool.map(work, range(4), chunksize=2)), flush=True)
     pid = os.fork()
     if pid == 0:
         keep = bytearray(1_234_567)

@@ -29,7 +29,7 @@ CERTIFICATES = "etc/ssl/certs/ca-certificates.crt"
 NEEDS = (system.Need("debootstrap", lambda: shutil.which("debootstrap") is not None),)
 PACKAGES = (
     *("ca-certificates", "gcc", "g++", "libc6-dev", "make", "pkg-config", "binutils", "git"),
-    *("liblz4-dev", "libdw-dev", "procps", "nodejs"),
+    *("liblz4-dev", "libdw-dev", "libdebuginfod-dev", "procps", "nodejs"),
     *("libjemalloc2", "libgoogle-perftools-dev", "libmimalloc-dev"),
 )
 # What a build of CPython takes for the modules that the tests import.

@@ -86,6 +86,7 @@ BUILD_NEEDS = (
 VERSION_NEEDS = (
     Need("git", lambda: shutil.which("git") is not None),
     Need("libdw-dev", has_libdw),
+    Need("libdebuginfod-dev", lambda: has_shared_library("debuginfod")),
     Need("g++", lambda: shutil.which("g++") is not None),
     Need("binutils", lambda: shutil.which("nm") is not None),
     Need("nodejs", has_node),
