@@ -150,6 +150,7 @@ enum cold_reason {
     COLD_CODE = 7,    /* its blocks were not understood */
     COLD_MEMORY = 8,  /* memory was out */
     COLD_JIT = 9,     /* the interpreter compiles to machine code */
+    COLD_STACKS = 10, /* greenlets: frames that stand where no thread's chain shows them */
 };
 
 /*

@@ -30,7 +30,8 @@ static void find_edges(struct flow_graph *graph)
 /*
  * The rule of the interpreter: events are possible at an instruction whose line is not that of the
  * one before it in the code, and wherever a jump or an exception leads. What some instructions jump
- * over is silent, and does not count as the one before.
+ * over is silent, and does not count as the one before. 3.12 has events there too if a plain jump
+ * leads there: from the end of an exception that was thrown into a `yield from`.
  */
 static void find_locations(struct flow_graph *graph)
 {
@@ -51,8 +52,10 @@ static void find_locations(struct flow_graph *graph)
         uint32_t target = instrs[i].target;
         if (!instr_may_jump(&instrs[i]))
             continue;
-        if (instrs[target].silent && target + 1 < code->n_instrs)
+        if (instrs[target].silent && target + 1 < code->n_instrs) {
+            graph->is_location[target] = instrs[i].flow == FLOW_JUMP && instrs[target].line > 0;
             target++;
+        }
         graph->is_location[target] = instrs[target].line > 0 && !instrs[target].silent;
     }
     for (uint32_t g = 0; g < code->n_guards; g++) {

@@ -216,6 +216,36 @@ static bool line_has_run(const struct line_total *line)
            line->samples != 0;
 }
 
+/*
+ * A time without callees is part of that with them, and a line's or a call's of its function's.
+ * They are measured each by itself, so short ones can be the other way round by their errors.
+ */
+static void order_code_times(struct code_total *total)
+{
+    for (uint32_t i = 0; i < total->code->n_lines; i++) {
+        struct line_total *line = &total->lines[i];
+        if (line->inclusive < line->exclusive)
+            line->inclusive = line->exclusive;
+        if (total->inclusive < line->inclusive)
+            total->inclusive = line->inclusive;
+    }
+    if (total->inclusive < total->exclusive)
+        total->inclusive = total->exclusive;
+}
+
+static void order_times(struct account_totals *totals)
+{
+    for (uint32_t i = 0; i < totals->n_edges; i++) {
+        struct call_total *edge = &totals->edges[i];
+        if (edge->inclusive < edge->exclusive)
+            edge->inclusive = edge->exclusive;
+        if (edge->callee != 0 && totals->codes[edge->callee - 1].inclusive < edge->inclusive)
+            totals->codes[edge->callee - 1].inclusive = edge->inclusive;
+    }
+    for (uint32_t i = 0; i < totals->n_codes; i++)
+        order_code_times(&totals->codes[i]);
+}
+
 static void put_code_lines(struct result *result, const struct code_total *total, double scale_ns)
 {
     const struct lines_code *code = total->code;
@@ -287,6 +317,7 @@ static void put_everything(struct result *result, const struct result_settings *
     scale_ns = ticks_scale_ns(&settings->start, &end);
     put_file_header(result, settings);
     put_dictionary(result, &totals);
+    order_times(&totals);
     for (uint32_t i = 0; i < totals.n_codes; i++)
         put_code_lines(result, &totals.codes[i], scale_ns);
     put_edges(result, &totals, scale_ns);

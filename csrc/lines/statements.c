@@ -60,7 +60,7 @@ static void find_loops(struct analysis *a)
     const struct instr *instrs = a->code->instrs;
     for (uint32_t i = 0; i < a->code->n_instrs; i++) {
         if (instr_may_jump(&instrs[i]) && instrs[i].closes_loop)
-            a->is_header[instrs[i].target] = 1;
+            a->is_header[instrs[i].target] = !instrs[instrs[i].target].silent;
         if (instrs[i].iterates && instrs[i].item < a->code->n_instrs)
             a->fetcher[instrs[i].item] = i + 1;
     }

@@ -209,21 +209,6 @@ static void turn_hot(struct lines_code *code, uint64_t raw)
     say_regime("count-and-sample", "");
 }
 
-NOINLINE PyObject *hot_ask(struct lines_thread *thread)
-{
-    struct lines_code *code = registry_find(thread->top->key);
-    uint64_t raw = ticks_now();
-    if (regime_ask_mask != UINT64_MAX && code != NULL && regime_is_due(code) && !is_impossible()) {
-        enum cold_reason reason = other_tools_find(events.tool_id);
-        if (reason == COLD_UNASKED)
-            turn_hot(code, raw);
-        else
-            regime_refuse(code, reason, reason == COLD_JIT);
-        thread->debt += (ticks_now() - raw) << PROBE_SHIFT; /* nobody's time */
-    }
-    Py_RETURN_NONE;
-}
-
 /* ---- from hot to cold ----------------------------------------------------------------------- */
 
 /* Another tool is about to arrive; no event may be lost to it. */
@@ -237,6 +222,26 @@ static void turn_all_cold(enum cold_reason reason)
         if (subscribe(hot->code, events.cold_mask) < 0)
             hot->code->reason = COLD_MEMORY;
     }
+}
+
+/* ---- asking ---------------------------------------------------------------------------------- */
+
+NOINLINE PyObject *hot_ask(struct lines_thread *thread)
+{
+    struct lines_code *code = registry_find(thread->top->key);
+    uint64_t raw = ticks_now();
+    if (regime_ask_mask != UINT64_MAX && code != NULL && regime_is_due(code) && !is_impossible()) {
+        enum cold_reason reason = other_tools_find(events.tool_id);
+        if (reason == COLD_UNASKED) {
+            turn_hot(code, raw);
+        } else {
+            if (reason == COLD_STACKS)
+                turn_all_cold(reason);
+            regime_refuse(code, reason, reason == COLD_JIT || reason == COLD_STACKS);
+        }
+        thread->debt += (ticks_now() - raw) << PROBE_SHIFT; /* nobody's time */
+    }
+    Py_RETURN_NONE;
 }
 
 /* ---- start ---------------------------------------------------------------------------------- */

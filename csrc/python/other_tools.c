@@ -132,11 +132,24 @@ static bool has_jit(void)
     return result;
 }
 
+/*
+ * Frames of a suspended greenlet are in no thread's chain, so it is not known where they stand when
+ * counting begins or ends.
+ */
+static bool has_greenlets(void)
+{
+    PyObject *modules = PySys_GetObject("modules"); /* borrowed */
+    return modules != NULL && PyDict_Check(modules) &&
+           PyDict_GetItemString(modules, "greenlet") != NULL;
+}
+
 enum cold_reason other_tools_find(int our_tool_id)
 {
     if (has_trace_function())
         return COLD_TRACE;
     if (has_other_tool(our_tool_id))
         return COLD_TOOL;
+    if (has_greenlets())
+        return COLD_STACKS;
     return has_jit() ? COLD_JIT : COLD_UNASKED;
 }

@@ -279,6 +279,64 @@ def test_greenlets_have_the_right_hits(tmp_path: Path) -> None:
     }  # fmt: skip
 
 
+def test_greenlets_that_are_suspended_when_code_gets_busy_cost_no_hit(tmp_path: Path) -> None:
+    profile = record(
+        tmp_path,
+        """\
+        from greenlet import greenlet, getcurrent
+
+        @profile
+        def work(n):
+            for i in range(n):
+                getcurrent().parent.switch(i)
+            return n
+
+        @profile
+        def main():
+            for g in all_of_them:
+                while not g.dead:
+                    g.switch()
+
+        all_of_them = [greenlet(work) for _ in range(20)]
+        for g in all_of_them:
+            g.switch(1000)
+        main()
+        """,
+    )
+    assert line_values(profile, "hits") == {
+        5: 20 * 1001, 6: 20 * 1000, 7: 20, 11: 21, 12: 20 * 1001, 13: 20 * 1000,
+    }  # fmt: skip
+    assert set(profile.calls.reason) == {10}
+
+
+def test_an_exception_thrown_into_a_delegation_begins_nothing(tmp_path: Path) -> None:
+    profile = record(
+        tmp_path,
+        """\
+        def inner():
+            for i in range(2):
+                try:
+                    yield i
+                except ValueError:
+                    pass
+
+        @profile
+        def outer():
+            for k in range(3):
+                yield from inner()
+
+        for n in range(5):
+            numbers = outer()
+            next(numbers)
+            next(numbers)
+            numbers.throw(ValueError)
+            for number in numbers:
+                pass
+        """,
+    )
+    assert line_values(profile, "hits") == {10: 5 * 4, 11: 5 * 3}
+
+
 def test_the_calibration_is_in_the_file_and_nowhere_else(tmp_path: Path) -> None:
     profile = record(
         tmp_path,

@@ -25,6 +25,7 @@ _COLD_REASONS = {
     7: "its bytecode was not understood",
     8: "memory was out",
     9: "this interpreter compiles to machine code",
+    10: "the program has greenlets",
 }
 COLD_BY_CHOICE = _COLD_REASONS[1]
 
