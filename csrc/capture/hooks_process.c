@@ -118,8 +118,9 @@ static void restore_preload(char **preload)
 }
 
 /*
- * Keeps what is meant for a Python, for what this process starts: the first folder of PYTHONPATH and
- * the settings. Copies, since a program may write over its environment. False: there is nothing.
+ * Keeps what is meant for a Python, for what this process starts: the first folder of PYTHONPATH
+ * and the settings. Copies, since a program may write over its environment. False: there is
+ * nothing.
  */
 static bool keep_boot(const char *library)
 {
@@ -189,8 +190,7 @@ __attribute__((constructor)) static void leave_environment(int argc, char **argv
         return;
     restore_preload(preload);
     /* A Python reads it when it starts; what comes between two of them has no use for it. */
-    if (keep_boot(ours.dli_fname) &&
-        (dlsym(RTLD_DEFAULT, "_PyRuntime") == NULL ||
-         (CONSTRUCTORS_GET_ARGUMENTS && ignores_boot(argc, argv))))
+    if (keep_boot(ours.dli_fname) && (dlsym(RTLD_DEFAULT, "_PyRuntime") == NULL ||
+                                      (CONSTRUCTORS_GET_ARGUMENTS && ignores_boot(argc, argv))))
         remove_boot();
 }

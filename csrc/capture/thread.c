@@ -118,7 +118,7 @@ void thread_take_name_locked(struct capture_state *state, struct capture_thread 
 /* ---- writing ------------------------------------------------------------------------------ */
 
 static int try_packed(struct capture_state *state, struct capture_thread *thread,
-                        const struct packed *packed)
+                      const struct packed *packed)
 {
     struct block_header block = {
         .kind = BLOCK_PACKED,

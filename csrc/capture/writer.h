@@ -26,7 +26,8 @@ struct writer {
 NODISCARD int writer_open(struct writer *writer, const char *path,
                           const struct file_header *header);
 
-/* Packs and appends a block. -1 with errno set: nothing of it is in the log, and more may be tried. */
+/* Packs and appends a block. -1 with errno set: nothing of it is in the log, and more may be tried.
+ */
 NODISCARD int writer_try_block(struct writer *writer, struct block_header *block,
                                const void *payload, size_t n_bytes);
 /* Whether less might fit where this error came from. */

@@ -115,7 +115,7 @@ static NOINLINE uint32_t find_site(struct packer *packer, uint32_t node, uint8_t
 /* ---- events ------------------------------------------------------------------------------- */
 
 static ALWAYS_INLINE void put_allocation(struct packer *packer, uint32_t node, uint8_t how,
-                                  uint64_t address, uint64_t size)
+                                         uint64_t address, uint64_t size)
 {
     struct model *model = &packer->model;
     const struct model_site *site;
@@ -249,7 +249,8 @@ static void gather(struct packer *packer, struct packed *packed)
  * The common events, without a detour over struct event: no seq, no wide size. Returns the words
  * taken, 0 when it is another one.
  */
-static ALWAYS_INLINE unsigned put_common(struct packer *packer, const uint64_t *words, size_t n_words)
+static ALWAYS_INLINE unsigned put_common(struct packer *packer, const uint64_t *words,
+                                         size_t n_words)
 {
     const uint64_t word = words[0];
     const uint8_t how = (uint8_t)(word >> 8);

@@ -5,31 +5,18 @@
 #include <stdlib.h>
 
 /* Instructions in the words of the analysis; the effects on the stack do not matter here. */
-#define NEXT(line_)                      \
-    {                                    \
-        .line = line_, .flow = FLOW_NEXT \
-    }
-#define BRANCH(line_, target_)                                \
-    {                                                         \
-        .line = line_, .target = target_, .flow = FLOW_BRANCH \
-    }
-#define JUMP(line_, target_)                                \
-    {                                                       \
-        .line = line_, .target = target_, .flow = FLOW_JUMP \
-    }
-#define END(line_)                      \
-    {                                   \
-        .line = line_, .flow = FLOW_END \
-    }
-#define RESUME(line_)                                                                      \
-    {                                                                                      \
-        .line = line_, .flow = FLOW_NEXT, .enters = true, .resumes = true, .silent = true, \
-        .uncounted = true                                                                  \
-    }
-#define SILENT(line_)                                                       \
-    {                                                                       \
-        .line = line_, .flow = FLOW_NEXT, .silent = true, .uncounted = true \
-    }
+#define NEXT(line_) {.line = line_, .flow = FLOW_NEXT}
+#define BRANCH(line_, target_) {.line = line_, .target = target_, .flow = FLOW_BRANCH}
+#define JUMP(line_, target_) {.line = line_, .target = target_, .flow = FLOW_JUMP}
+#define END(line_) {.line = line_, .flow = FLOW_END}
+#define RESUME(line_)   \
+    {.line = line_,     \
+     .flow = FLOW_NEXT, \
+     .enters = true,    \
+     .resumes = true,   \
+     .silent = true,    \
+     .uncounted = true}
+#define SILENT(line_) {.line = line_, .flow = FLOW_NEXT, .silent = true, .uncounted = true}
 
 #define MAX_INSTRS 32
 
