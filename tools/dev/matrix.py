@@ -22,7 +22,7 @@ from tools.dev.chroot import Chroot
 from tools.dev.console import LOGS, ROOT, DevError, say
 from tools.dev.system import quiet
 
-DEFAULT = "3.12 3.13 3.14 3.15 3.13t"
+DEFAULT = "3.12 3.13 3.14 3.15"
 NAME = re.compile(r"3\.\d+t?")
 # On systems that bring them these are used; others have to be installed by hand (pyenv).
 FROM_DEBIAN = ("3.14", "3.15")

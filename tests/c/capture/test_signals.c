@@ -136,7 +136,7 @@ static void a_jump_out_of_a_hook_leaves_no_guard_behind(void)
     CHECK(c_library != 0);
     sigaction(SIGALRM, &action, NULL);
     start_capture(path);
-    while (n < 1000) {
+    while (n < 300) {
         if (sigsetjmp(target, 1) == 0) {
             set_timer(150);
             for (;;) /* hooks that may be left: the C library's own malloc may not */
