@@ -233,17 +233,24 @@ static void order_code_times(struct code_total *total)
         total->inclusive = total->exclusive;
 }
 
+static int64_t smaller(int64_t left, int64_t right)
+{
+    return left < right ? left : right;
+}
+
 static void order_times(struct account_totals *totals)
 {
-    for (uint32_t i = 0; i < totals->n_edges; i++) {
-        struct call_total *edge = &totals->edges[i];
-        if (edge->inclusive < edge->exclusive)
-            edge->inclusive = edge->exclusive;
-        if (edge->callee != 0 && totals->codes[edge->callee - 1].inclusive < edge->inclusive)
-            totals->codes[edge->callee - 1].inclusive = edge->inclusive;
-    }
     for (uint32_t i = 0; i < totals->n_codes; i++)
         order_code_times(&totals->codes[i]);
+    for (uint32_t i = 0; i < totals->n_edges; i++) {
+        struct call_total *edge = &totals->edges[i];
+        const struct code_total *callee;
+        if (edge->callee == 0)
+            continue;
+        callee = &totals->codes[edge->callee - 1];
+        edge->inclusive = smaller(edge->inclusive, callee->inclusive);
+        edge->exclusive = smaller(edge->exclusive, smaller(callee->exclusive, edge->inclusive));
+    }
 }
 
 static void put_code_lines(struct result *result, const struct code_total *total, double scale_ns)

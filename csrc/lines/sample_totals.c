@@ -64,6 +64,40 @@ static void add_table(struct account_totals *totals, const struct sample_table *
         add_line(code, &code->lines[i], &table->lines[i]);
 }
 
+static double part_of(int64_t part, uint64_t whole)
+{
+    return whole == 0 ? 1.0 : (double)part / (double)whole;
+}
+
+/*
+ * Takes the probes' time out of a call, of which only the callee is known to have had it: the same
+ * part as of all of the callee's time.
+ */
+static void leave_probes_out(struct call_total *edge, const struct sample_table *callee)
+{
+    uint64_t own = 0;
+    int64_t own_left = 0;
+    if (callee == NULL)
+        return;
+    for (uint32_t i = 0; i < callee->code->n_lines; i++) {
+        own += callee->lines[i].exclusive;
+        own_left += without_loop(callee->lines[i].exclusive, callee->lines[i].lost);
+    }
+    edge->exclusive = (int64_t)((double)edge->exclusive * part_of(own_left, own));
+    edge->inclusive = (int64_t)((double)edge->inclusive *
+                                part_of(without_loop(callee->inclusive, callee->lost_inclusive),
+                                        callee->inclusive));
+}
+
+static const struct sample_table *table_of(const struct sample_tally *tally, uint32_t id)
+{
+    struct sample_table *const *tables;
+    if (id >= __atomic_load_n(&tally->n_tables, __ATOMIC_ACQUIRE))
+        return NULL;
+    tables = __atomic_load_n(&tally->tables, __ATOMIC_ACQUIRE);
+    return __atomic_load_n(&tables[id], __ATOMIC_ACQUIRE);
+}
+
 /* Adds the edges of a tally; returns how many more there is room for. */
 static uint32_t add_edges(struct account_totals *totals, const struct sample_tally *tally,
                           uint32_t room)
@@ -74,13 +108,15 @@ static uint32_t add_edges(struct account_totals *totals, const struct sample_tal
         const struct sample_edge *edge = &edges[i];
         if (edge->callee == 0 || edge->callee > totals->n_codes || edge->caller > totals->n_codes)
             continue;
-        totals->edges[totals->n_edges++] = (struct call_total){
+        totals->edges[totals->n_edges] = (struct call_total){
             .caller = edge->caller,
             .line = edge->line,
             .callee = edge->callee,
             .inclusive = (int64_t)edge->inclusive,
-            .exclusive = (int64_t)edge->exclusive - (int64_t)edge->covered,
+            .exclusive = (int64_t)edge->exclusive,
         };
+        leave_probes_out(&totals->edges[totals->n_edges], table_of(tally, edge->callee));
+        totals->edges[totals->n_edges++].exclusive -= (int64_t)edge->covered;
         room--;
     }
     return room;
@@ -127,8 +163,7 @@ void sample_add(struct account_totals *totals, uint32_t n_edges)
     for (const struct sample_tally *tally = first_tally(); tally != NULL; tally = tally->next) {
         uint32_t n_tables = __atomic_load_n(&tally->n_tables, __ATOMIC_ACQUIRE);
         for (uint32_t id = 1; id < n_tables && id <= totals->n_codes; id++) {
-            const struct sample_table *table = __atomic_load_n(
-                &__atomic_load_n(&tally->tables, __ATOMIC_ACQUIRE)[id], __ATOMIC_ACQUIRE);
+            const struct sample_table *table = table_of(tally, id);
             if (table != NULL)
                 add_table(totals, table);
         }

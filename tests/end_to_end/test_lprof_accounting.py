@@ -280,6 +280,47 @@ def test_greenlets_have_the_right_hits(tmp_path: Path) -> None:
     }  # fmt: skip
 
 
+def test_no_part_takes_longer_than_the_whole(tmp_path: Path) -> None:
+    """Also where samples and the clock measured the same code, and the probes' own time is out."""
+    profile = record(
+        tmp_path,
+        """\
+        @profile
+        def leaf(n):
+            for i in range(n):
+                n += i & 1
+            return n
+
+        @profile
+        def fails(n):
+            try:
+                leaf(2)
+                raise KeyError(n)
+            except KeyError:
+                return leaf(3)
+
+        @profile
+        def main():
+            for i in range(20000):
+                fails(i)
+            leaf(500_000)
+
+        main()
+        """,
+    )
+    calls, lines, edges = profile.calls, profile.lines, profile.edges
+    inclusive = dict(zip(calls.function, calls.inclusive, strict=True))
+    own = dict(zip(calls.function, calls.exclusive, strict=True))
+    assert all(own[function] <= inclusive[function] for function in own)
+    for row in range(len(lines)):
+        assert lines.values["exclusive"][row] <= lines.values["inclusive"][row]
+        assert lines.values["inclusive"][row] <= inclusive[lines.function[row]]
+    for row in range(len(edges)):
+        callee = edges.callee[row]  # the probes' time is only estimated for a single way of calling
+        assert edges.exclusive[row] <= edges.inclusive[row]
+        assert edges.inclusive[row] <= 1.002 * inclusive[callee]
+
+
 def test_greenlets_that_are_suspended_when_code_gets_busy_cost_no_hit(tmp_path: Path) -> None:
     profile = record(
         tmp_path,
