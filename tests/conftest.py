@@ -1,13 +1,20 @@
-"""What holds for every test: nothing is skipped."""
+"""What holds for every test: nothing is skipped, and signals have their default actions."""
 
 from __future__ import annotations
 
+import signal
 from collections.abc import Generator
 
 import pytest
 
 Reports = Generator[None, pytest.TestReport, pytest.TestReport]
 Collects = Generator[None, pytest.CollectReport, pytest.CollectReport]
+
+
+def pytest_configure() -> None:
+    """Take back what `nohup` or the `&` of a shell has set: programs would inherit it."""
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def reason_of(report: pytest.TestReport | pytest.CollectReport) -> str:
