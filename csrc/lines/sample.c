@@ -2,6 +2,7 @@
 #include "lines/sample.h"
 
 #include "base/ticks.h"
+#include "lines/sample_cost.h"
 #include "lines/sample_thread.h"
 #include "lines/sample_state.h"
 #include "lines/sample_verdict.h"
@@ -133,7 +134,7 @@ static uint64_t weigh(struct sample_thread *self, bool is_tick, uint64_t cpu_ns)
 static void on_signal(int number, siginfo_t *info, void *context)
 {
     struct sample_thread *self = sample_self;
-    uint64_t start_ns, weight_ns;
+    uint64_t start_ns, weight_ns, cost_ns;
     enum wake_cause cause;
     int saved_errno = errno;
     (void)number;
@@ -148,12 +149,18 @@ static void on_signal(int number, siginfo_t *info, void *context)
     cause = wake_cause_of(info, &self->wake);
     if (cause == WAKE_FOREIGN || !__atomic_load_n(&sample_is_running, __ATOMIC_RELAXED))
         return;
+    if (self->is_measuring) {
+        self->n_measured++;
+        return;
+    }
     __atomic_store_n(&self->n_handled, self->n_handled + 1, __ATOMIC_RELAXED);
     start_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID);
     weight_ns = weigh(self, cause == WAKE_TICK, start_ns);
     if (weight_ns != 0)
         take_sample(self, context, weight_ns);
-    self->cost_ns += clock_ns(CLOCK_THREAD_CPUTIME_ID) - start_ns;
+    cost_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID) - start_ns + sample_delivery_ns;
+    self->cost_ns += cost_ns;
+    self->meter.cpu_ns += cost_ns; /* ours: the next sample does not stand for it */
     errno = saved_errno;
 }
 
@@ -406,6 +413,8 @@ static const char *start(const struct sample_host *host)
         return reason;
     __atomic_store_n(&sample_is_running, 1, __ATOMIC_RELEASE);
     reason = learn_loop();
+    if (reason == NULL)
+        sample_measure_delivery(sample_self);
     if (reason == NULL && helper_start() < 0)
         reason = "no thread can be started";
     if (reason != NULL) {

@@ -10,6 +10,7 @@
  * and corrects all of its weights. Waiting for a processor is no matter of the line: that time goes
  * to all samples of the time in question alike.
  */
+#include "lines/sample_cost.h"
 #include "lines/sample_thread.h"
 
 #include "base/ticks.h"
@@ -141,7 +142,7 @@ static uint64_t event_wait_ns(const struct sample_thread *thread)
 static void set_pace(struct sample_thread *thread, uint64_t cpu_ns)
 {
     uint32_t n_handled = __atomic_load_n(&thread->n_handled, __ATOMIC_RELAXED);
-    uint64_t cost_ns = 0, period;
+    uint64_t cost_ns, period;
     if (!wake_has_perf() || thread->is_masked)
         return;
     if (thread->period_ns != 0 ? n_handled - thread->look.n_handled < SAMPLES_PER_EVENT
@@ -149,8 +150,7 @@ static void set_pace(struct sample_thread *thread, uint64_t cpu_ns)
         return;
     thread->look.n_handled = n_handled;
     thread->look.pace_cpu_ns = cpu_ns;
-    if (n_handled != 0)
-        cost_ns = thread->cost_ns / n_handled;
+    cost_ns = n_handled != 0 ? thread->cost_ns / n_handled : sample_delivery_ns;
     period = meter_random_ns(&noise, meter_period_ns(n_handled, cost_ns));
     if (wake_arm_perf(&thread->wake, thread->tid, period) < 0)
         return;

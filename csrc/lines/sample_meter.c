@@ -3,9 +3,11 @@
 
 #define PERIOD_FIRST_NS 200000u
 #define PERIOD_LAST_NS 1000000u
-#define SAMPLES_AT_FIRST 2000u   /* 0.4 s of CPU time */
-#define SAMPLES_UNTIL_LAST 8000u /* the period grows in between */
-#define LEAST_SHARE 80u          /* of a period that a sample may cost: 1/80 */
+#define SAMPLES_AT_FIRST 2000u        /* 0.4 s of CPU time */
+#define SAMPLES_UNTIL_LAST 8000u      /* the period grows in between */
+#define PERIOD_FIRST_MOST_NS 1500000u /* however dear they are */
+#define FIRST_SHARE 20u               /* of a period that a sample may cost at first: 1/20 */
+#define LEAST_SHARE 80u               /* of a period that a sample may cost: 1/80 */
 /* More than this cannot be left from times in the kernel that a tick would have found. */
 #define KERNEL_MOST_NS 100000000u
 
@@ -76,8 +78,11 @@ uint64_t meter_period_ns(uint64_t n_samples, uint64_t cost_ns)
 {
     uint64_t period = PERIOD_LAST_NS;
     uint64_t least = cost_ns * LEAST_SHARE;
+    uint64_t first = cost_ns * FIRST_SHARE;
+    if (first > PERIOD_FIRST_MOST_NS)
+        first = PERIOD_FIRST_MOST_NS;
     if (n_samples <= SAMPLES_AT_FIRST)
-        return PERIOD_FIRST_NS;
+        return first > PERIOD_FIRST_NS ? first : PERIOD_FIRST_NS;
     if (n_samples < SAMPLES_UNTIL_LAST)
         period = PERIOD_FIRST_NS + (PERIOD_LAST_NS - PERIOD_FIRST_NS) *
                                        (n_samples - SAMPLES_AT_FIRST) /

@@ -50,6 +50,8 @@ struct sample_thread {
     /* of the handler */
     uint32_t is_learning;
     int learn_result;
+    uint32_t is_measuring; /* what signals cost: they are counted, and nothing else */
+    uint32_t n_measured;
     uint32_t n_handled; /* atomic: signals */
     uint32_t n_armed_seen;
     uint64_t cost_ns; /* CPU time of all of them */
