@@ -32,7 +32,7 @@ PROGRAMS = "mixed", "tokenize", "words", "matmul", "nbody"
 SHARE_GOALS = {"mixed": 3.0}
 SHARE_GOAL = 5.0
 TOTAL_GOAL = 10.0
-SECONDS = 1.0
+SECONDS = 1.5
 LEAST_SHARE = 0.002  # of a line that is drawn
 ROOT = Path(__file__).resolve().parents[1]
 

@@ -7,7 +7,7 @@
 #define SAMPLES_UNTIL_LAST 8000u      /* the period grows in between */
 #define PERIOD_FIRST_MOST_NS 1500000u /* however dear they are */
 #define FIRST_SHARE 20u               /* of a period that a sample may cost at first: 1/20 */
-#define LEAST_SHARE 80u               /* of a period that a sample may cost: 1/80 */
+#define LEAST_SHARE 50u               /* and later: 1/50 */
 /* More than this cannot be left from times in the kernel that a tick would have found. */
 #define KERNEL_MOST_NS 100000000u
 

@@ -21,7 +21,7 @@ from proftrace.model.profile import EXCLUSIVE, Profile
 DESCRIPTION = """\
 Check what this installation can promise on this machine: that hits derived from block counters are
 those of every single instruction, over modules of the standard library, and how true times are,
-with the clock and with samples, over programs whose costs are known. Takes about a minute.
+with the clock and with samples, over programs whose costs are known. Takes about two minutes.
 """
 
 
@@ -52,8 +52,8 @@ _ACCURACY = {
 }
 _REGIMES = {"clock": ["--clock"], "samples": []}
 # Rounds of the programs: the clock sees every one, samples need time to be enough of them.
-_ROUNDS = {"clock": 60, "samples": 1500}
-_QUICK = 4  # how much less is done for a look
+_ROUNDS = {"clock": 60, "samples": 4000}
+_QUICK = 8  # how much less is done for a look
 # By regime: what is left of a probe's cost bends the shares of the cheapest lines.
 _SHARE_LIMITS = {"clock": 8.0, "samples": 3.0}
 
