@@ -18,7 +18,8 @@ NODISCARD int other_tools_watch(void (*arrives)(enum cold_reason reason));
 
 /*
  * Whether another tool has an id, a thread a trace or profile function, or the program greenlets:
- * COLD_TOOL, COLD_TRACE, COLD_STACKS or COLD_JIT; COLD_UNASKED if nothing is in the way. Needs the GIL; no exception is left.
+ * COLD_TOOL, COLD_TRACE, COLD_STACKS or COLD_JIT; COLD_UNASKED if nothing is in the way. Needs the
+ * GIL; no exception is left.
  */
 NODISCARD enum cold_reason other_tools_find(int our_tool_id);
 

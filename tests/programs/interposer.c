@@ -21,8 +21,18 @@
 #undef mmap64
 
 enum what {
-    MALLOC = 1, FREE = 2, CALLOC = 3, REALLOC = 4, POSIX_MEMALIGN = 5, ALIGNED_ALLOC = 6,
-    MEMALIGN = 7, VALLOC = 8, PVALLOC = 9, MMAP = 10, MUNMAP = 11, FAILED = 16
+    MALLOC = 1,
+    FREE = 2,
+    CALLOC = 3,
+    REALLOC = 4,
+    POSIX_MEMALIGN = 5,
+    ALIGNED_ALLOC = 6,
+    MEMALIGN = 7,
+    VALLOC = 8,
+    PVALLOC = 9,
+    MMAP = 10,
+    MUNMAP = 11,
+    FAILED = 16
 };
 
 struct record {
@@ -43,9 +53,11 @@ static uint64_t next_order(void)
 
 static void note(uint64_t order, enum what what, const void *address, uint64_t size)
 {
-    struct record record = {image, order, (uint32_t)syscall(SYS_gettid), what, (uintptr_t)address, size};
+    struct record record = {image, order, (uint32_t)syscall(SYS_gettid), what, (uintptr_t)address,
+                            size};
     int saved = errno;
-    if (inside == 0 && log_fd >= 0 && syscall(SYS_write, log_fd, &record, sizeof record) != sizeof record)
+    if (inside == 0 && log_fd >= 0 &&
+        syscall(SYS_write, log_fd, &record, sizeof record) != sizeof record)
         abort();
     errno = saved;
 }
@@ -79,10 +91,10 @@ static void *find(const char *name)
     return found;
 }
 
-#define REAL(name_)                                       \
-    static __typeof__(&name_) real;                       \
-    if (real == NULL)                                     \
-        real = (__typeof__(&name_))(uintptr_t)find(#name_)
+#define REAL(name_)                 \
+    static __typeof__(&name_) real; \
+    if (real == NULL)               \
+    real = (__typeof__(&name_))(uintptr_t)find(#name_)
 
 static int is_early(const void *block)
 {
@@ -183,14 +195,14 @@ PLAIN(memalign, MEMALIGN, (size_t alignment, size_t size), (alignment, size))
 PLAIN(valloc, VALLOC, (size_t size), (size))
 PLAIN(pvalloc, PVALLOC, (size_t size), (size))
 
-#define MAPPING(name_, offset_)                                                                \
-    void *name_(void *at, size_t size, int prot, int flags, int fd, offset_ offset)            \
-    {                                                                                          \
-        REAL(name_);                                                                           \
-        void *range = real(at, size, prot, flags, fd, offset);                                 \
-        if (range != MAP_FAILED && (fd < 0 || (flags & MAP_ANONYMOUS)))                        \
-            note(next_order(), MMAP, range, size);                                             \
-        return range;                                                                          \
+#define MAPPING(name_, offset_)                                                     \
+    void *name_(void *at, size_t size, int prot, int flags, int fd, offset_ offset) \
+    {                                                                               \
+        REAL(name_);                                                                \
+        void *range = real(at, size, prot, flags, fd, offset);                      \
+        if (range != MAP_FAILED && (fd < 0 || (flags & MAP_ANONYMOUS)))             \
+            note(next_order(), MMAP, range, size);                                  \
+        return range;                                                               \
     }
 MAPPING(mmap, off_t)
 MAPPING(mmap64, off64_t)
