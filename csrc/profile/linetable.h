@@ -1,9 +1,4 @@
-/*
- * linetable.h - lines of instructions, from co_linetable of CPython 3.11 and newer.
- *
- * The table is a run of entries, each for 1 to 8 code units: a byte 1|kind:4|units-1:3 and then,
- * by kind, line difference and columns as 6-bit varints. Columns are skipped here.
- */
+/* linetable.h - lines of instructions, from co_linetable (base/location_entry.h). */
 #ifndef PROFTRACE_PROFILE_LINETABLE_H
 #define PROFTRACE_PROFILE_LINETABLE_H
 
