@@ -1,9 +1,4 @@
-/*
- * symbolize.h - functions and lines of native code, from its object files and their debug data.
- *
- * An implementation is chosen when this is built: symbolize_libdw.c knows DWARF, separate debug
- * files and debuginfod; symbolize_none.c knows the symbol tables of ELF files.
- */
+/* symbolize.h - functions and lines of native code, from its object files and their debug data. */
 #ifndef PROFTRACE_PROFILE_SYMBOLIZE_H
 #define PROFTRACE_PROFILE_SYMBOLIZE_H
 

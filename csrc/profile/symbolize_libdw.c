@@ -1,11 +1,10 @@
 /*
- * symbolize_libdw.c - symbolize.h with elfutils: DWARF with what is inlined, symbol tables, debug
- * files apart from their objects (by build id and by .gnu_debuglink), and debuginfod.
+ * symbolize_libdw.c - symbolize_file.h with elfutils: DWARF with what is inlined, symbol tables,
+ * debug files apart from their objects (by build id and by .gnu_debuglink), and debuginfod.
  */
-#include "profile/symbolize.h"
+#include "profile/symbolize_file.h"
 
 #include "profile/demangle.h"
-#include "profile/vec.h"
 
 #include <dlfcn.h>
 #include <dwarf.h>
@@ -14,53 +13,16 @@
 #include <fcntl.h>
 #include <gelf.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-struct opened_module {
-    uint32_t id; /* 0 = never asked about */
-    uint8_t verdict;
-    Dwfl *dwfl; /* owned; NULL = there is nothing to look into */
+struct module_file {
+    Dwfl *dwfl; /* owned */
     Dwfl_Module *module;
     GElf_Addr bias;
 };
-
-struct symbolizer {
-    VEC(struct opened_module) modules; /* by id */
-    VEC(char *) texts;                 /* owned: what was handed out */
-};
-
-struct symbolizer *symbolizer_open(void)
-{
-    return calloc(1, sizeof(struct symbolizer));
-}
-
-void symbolizer_close(struct symbolizer *symbolizer)
-{
-    if (symbolizer == NULL)
-        return;
-    for (size_t i = 0; i < symbolizer->modules.n; i++) {
-        if (symbolizer->modules.items[i].dwfl != NULL)
-            dwfl_end(symbolizer->modules.items[i].dwfl);
-    }
-    for (size_t i = 0; i < symbolizer->texts.n; i++)
-        free(symbolizer->texts.items[i]);
-    vec_release(&symbolizer->modules);
-    vec_release(&symbolizer->texts);
-    free(symbolizer);
-}
-
-/* Takes over a text; NULL stays NULL. */
-static const char *keep(struct symbolizer *symbolizer, char *text)
-{
-    char **slot = text == NULL ? NULL : vec_add(&symbolizer->texts);
-    if (slot == NULL) {
-        free(text);
-        return NULL;
-    }
-    *slot = text;
-    return text;
-}
 
 /* ---- files -------------------------------------------------------------------------------- */
 
@@ -146,7 +108,8 @@ static int open_by_build_id(const struct rec_module *module)
     return fd >= 0 ? fd : ask_server(module, "debuginfo");
 }
 
-static enum module_verdict open_file(struct opened_module *opened, const char *path, int fd)
+/* `fd` is taken over; -1: the file is at `path`. */
+static struct module_file *open_file(const char *path, int fd)
 {
     static char *debuginfo_path; /* NULL: the usual places */
     static const Dwfl_Callbacks callbacks = {
@@ -155,52 +118,39 @@ static enum module_verdict open_file(struct opened_module *opened, const char *p
         .section_address = dwfl_offline_section_address,
         .debuginfo_path = &debuginfo_path,
     };
-    opened->dwfl = dwfl_begin(&callbacks);
-    if (opened->dwfl != NULL) {
-        opened->module = dwfl_report_offline(opened->dwfl, path, path, fd);
-        dwfl_report_end(opened->dwfl, NULL, NULL);
-        if (opened->module != NULL && dwfl_module_getelf(opened->module, &opened->bias) != NULL)
-            return MODULE_FOUND;
-        if (opened->module == NULL && fd >= 0)
-            close(fd);
-        dwfl_end(opened->dwfl);
-        opened->dwfl = NULL;
-    } else if (fd >= 0) {
-        close(fd);
+    struct module_file *file = calloc(1, sizeof *file);
+    if (file != NULL)
+        file->dwfl = dwfl_begin(&callbacks);
+    if (file != NULL && file->dwfl != NULL) {
+        file->module = dwfl_report_offline(file->dwfl, path, path, fd);
+        dwfl_report_end(file->dwfl, NULL, NULL);
+        if (file->module != NULL)
+            fd = -1; /* it has it */
+        if (file->module != NULL && dwfl_module_getelf(file->module, &file->bias) != NULL)
+            return file;
     }
-    return MODULE_UNREADABLE;
-}
-
-static enum module_verdict find_file(struct opened_module *opened, const struct rec_module *module,
-                                     const char *path)
-{
-    int fd;
-    /* The kernel's own object has no file. */
-    if (path[0] != '/')
-        return MODULE_FOUND;
-    if (is_same_file(module, path))
-        return open_file(opened, path, -1);
-    fd = open_by_build_id(module);
     if (fd >= 0)
-        return open_file(opened, path, fd);
-    return access(path, F_OK) == 0 ? MODULE_REPLACED : MODULE_MISSING;
+        close(fd);
+    module_file_close(file);
+    return NULL;
 }
 
-enum module_verdict symbolizer_module(struct symbolizer *symbolizer,
-                                      const struct rec_module *module, const char *path)
+enum module_verdict module_file_open(const struct rec_module *module, const char *path,
+                                     struct module_file **file)
 {
-    struct opened_module *opened;
-    if (vec_reserve(&symbolizer->modules, module->id + 1ul) != 0)
-        return MODULE_UNREADABLE;
-    if (symbolizer->modules.n <= module->id)
-        symbolizer->modules.n = module->id + 1ul;
-    opened = &symbolizer->modules.items[module->id];
-    if (opened->id == 0) {
-        elf_version(EV_CURRENT);
-        opened->id = module->id;
-        opened->verdict = (uint8_t)find_file(opened, module, path);
-    }
-    return opened->verdict;
+    int fd = -1;
+    elf_version(EV_CURRENT);
+    if (!is_same_file(module, path) && (fd = open_by_build_id(module)) < 0)
+        return access(path, F_OK) == 0 ? MODULE_REPLACED : MODULE_MISSING;
+    *file = open_file(path, fd);
+    return *file == NULL ? MODULE_UNREADABLE : MODULE_FOUND;
+}
+
+void module_file_close(struct module_file *file)
+{
+    if (file != NULL && file->dwfl != NULL)
+        dwfl_end(file->dwfl);
+    free(file);
 }
 
 /* ---- functions and lines ------------------------------------------------------------------ */
@@ -219,7 +169,7 @@ static const char *name_of(struct symbolizer *symbolizer, Dwarf_Die *die)
     const char *name = attribute == NULL ? NULL : dwarf_formstring(attribute);
     if (name == NULL)
         name = dwarf_diename(die);
-    return name == NULL ? NULL : keep(symbolizer, demangle(name));
+    return name == NULL ? NULL : symbolizer_keep(symbolizer, demangle(name));
 }
 
 /* A file name of a line table, made absolute. */
@@ -234,11 +184,11 @@ static const char *file_text(struct symbolizer *symbolizer, Dwarf_Die *cu, const
     folder = name[0] == '/' ? NULL : dwarf_attr(cu, DW_AT_comp_dir, &found);
     text = folder == NULL ? NULL : dwarf_formstring(folder);
     if (text == NULL)
-        return keep(symbolizer, strdup(name));
+        return symbolizer_keep(symbolizer, strdup(name));
     joined = malloc(strlen(text) + strlen(name) + 2);
     if (joined != NULL)
         sprintf(joined, "%s/%s", text, name);
-    return keep(symbolizer, joined);
+    return symbolizer_keep(symbolizer, joined);
 }
 
 /* Where an inlined function was called: the place in the next function out. */
@@ -292,7 +242,7 @@ static unsigned find_scopes(Dwarf_Die *cu, Dwarf_Addr address, Dwarf_Die *functi
     return n;
 }
 
-static unsigned find_in_dwarf(struct symbolizer *symbolizer, const struct opened_module *opened,
+static unsigned find_in_dwarf(struct symbolizer *symbolizer, const struct module_file *file,
                               Dwarf_Addr address, struct symbol_text *frames)
 {
     Dwarf_Die functions[SYMBOL_MAX_FRAMES];
@@ -300,15 +250,15 @@ static unsigned find_in_dwarf(struct symbolizer *symbolizer, const struct opened
     Dwfl_Line *line;
     unsigned n;
     int number = 0;
-    Dwarf_Die *cu = unit_of(opened->module, address, &bias);
+    Dwarf_Die *cu = unit_of(file->module, address, &bias);
     n = cu == NULL ? 0 : find_scopes(cu, address - bias, functions);
     if (n == 0)
         return 0;
     memset(frames, 0, n * sizeof *frames);
-    line = dwfl_module_getsrc(opened->module, address);
+    line = dwfl_module_getsrc(file->module, address);
     if (line != NULL) {
-        const char *file = dwfl_lineinfo(line, NULL, &number, NULL, NULL, NULL);
-        frames[0].file = file_text(symbolizer, cu, file);
+        const char *path = dwfl_lineinfo(line, NULL, &number, NULL, NULL, NULL);
+        frames[0].file = file_text(symbolizer, cu, path);
         frames[0].line = number < 0 ? 0 : (uint32_t)number;
     }
     for (unsigned i = 0; i < n; i++) {
@@ -319,34 +269,27 @@ static unsigned find_in_dwarf(struct symbolizer *symbolizer, const struct opened
     return n;
 }
 
-static unsigned find_in_symbols(struct symbolizer *symbolizer, const struct opened_module *opened,
+static unsigned find_in_symbols(struct symbolizer *symbolizer, const struct module_file *file,
                                 Dwarf_Addr address, struct symbol_text *frame)
 {
     GElf_Off offset;
     GElf_Sym symbol;
     const char *name =
-        dwfl_module_addrinfo(opened->module, address, &offset, &symbol, NULL, NULL, NULL);
+        dwfl_module_addrinfo(file->module, address, &offset, &symbol, NULL, NULL, NULL);
     if (name == NULL || name[0] == '\0' || (symbol.st_size != 0 && offset >= symbol.st_size))
         return 0;
-    *frame = (struct symbol_text){.name = keep(symbolizer, demangle(name))};
+    *frame = (struct symbol_text){.name = symbolizer_keep(symbolizer, demangle(name))};
     return frame->name == NULL ? 0 : 1;
 }
 
-unsigned symbolizer_find(struct symbolizer *symbolizer, const struct rec_module *module,
-                         uint64_t address, struct symbol_text *frames)
+unsigned module_file_find(const struct module_file *file, struct symbolizer *symbolizer,
+                          uint64_t address, struct symbol_text *frames)
 {
-    const struct opened_module *opened;
     struct symbol_text symbol;
-    unsigned n;
-    if (module->id >= symbolizer->modules.n)
-        return 0;
-    opened = &symbolizer->modules.items[module->id];
-    if (opened->dwfl == NULL)
-        return 0;
-    n = find_in_dwarf(symbolizer, opened, address + opened->bias, frames);
+    unsigned n = find_in_dwarf(symbolizer, file, address + file->bias, frames);
     if (n != 0 && frames[n - 1].name != NULL)
         return n;
-    if (find_in_symbols(symbolizer, opened, address + opened->bias, &symbol) == 0)
+    if (find_in_symbols(symbolizer, file, address + file->bias, &symbol) == 0)
         return 0;
     if (n == 0)
         frames[n++] = symbol;
