@@ -376,8 +376,7 @@ def main():
         try_every_operand(), iterate(5), use_generators(), loops(20), closures(4), call_badly()
         asyncio.run(use_coroutines())
         for n in range(6):
-            with contextlib.suppress(Exception):
-                handlers(n)
+            handlers(n)
             nested(n)
         for x in (0, 1, [1, 2], [], {"k": 1, "j": 2}, "s", 1j, None):
             matching(x)
