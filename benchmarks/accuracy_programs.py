@@ -22,10 +22,7 @@ def plain(function: Callable[..., object]) -> CodeType:
 
 # Name: (the work, its function's code). One round of the work takes some milliseconds.
 PROGRAMS: dict[str, tuple[Callable[[], object], CodeType]] = {
-    "mixed": (
-        lambda: mixed(2000, shares.Point(), {}, [3, 1, 2], "xxxxxxxxxxy"),
-        plain_mixed.__code__,
-    ),
+    "mixed": (lambda: shares.one_round(mixed), plain_mixed.__code__),
     "tokenize": (lambda: tokenize(CODE), plain(tokenize)),
     "words": (lambda: words(TEXT), plain(words)),
     "matmul": (lambda: matmul(MATRIX, MATRIX), plain(matmul)),
