@@ -7,7 +7,6 @@ Each process is the outermost frame of its stacks.
 
 from __future__ import annotations
 
-import json
 from array import array
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import fields, replace
@@ -68,24 +67,13 @@ def process_of(profile: Profile) -> Process:
     return Process(
         pid=profile.header["pid"],
         ppid=profile.header["ppid"],
-        command=_command_line(profile),
+        command=profile.command,
         path=profile.path,
         n_allocations=profile.totals["n_allocations"],
         total_bytes=profile.totals["total_bytes"],
         peak_bytes=profile.totals["peak_bytes"],
         leaked_bytes=profile.totals["leaked_bytes"],
     )
-
-
-def _command_line(profile: Profile) -> str:
-    """Return the program with its arguments, as one text."""
-    try:
-        words = json.loads(profile.meta.get("argv", "[]"))
-    except ValueError:
-        words = []
-    if not isinstance(words, list) or not words:
-        return profile.meta.get("program", "")
-    return " ".join(map(str, words))
 
 
 def _frame_name(profile: Profile) -> str:

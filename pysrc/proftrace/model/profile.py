@@ -6,6 +6,7 @@ shared by all rows that name them. Values are plain integers in the unit of thei
 
 from __future__ import annotations
 
+import json
 from array import array
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -292,3 +293,14 @@ class Profile:
     warnings: Sequence[str] = ()
     python_heap: PythonHeap | None = None
     processes: Sequence[Process] = ()
+
+    @property
+    def command(self) -> str:
+        """Return the program with its arguments, as one text."""
+        try:
+            words = json.loads(self.meta.get("argv", "[]"))
+        except ValueError:
+            words = []
+        if not isinstance(words, list) or not words:
+            return self.meta.get("program", "")
+        return " ".join(map(str, words))

@@ -297,7 +297,7 @@ def _metadata(profile: Profile, stats: Statistics) -> dict[str, object]:
         "total_allocations": stats.n_allocations + stats.n_frees,
         "total_frames": len(profile.frames),
         "peak_memory": stats.peak_bytes,
-        "command_line": _command_line(profile),
+        "command_line": printable(profile.command),
         "pid": header["pid"],
         "main_thread_id": profile.threads.tid[0] if len(profile.threads) else header["pid"],
         "python_allocator": profile.meta.get("pythonmalloc") or "pymalloc",
@@ -312,14 +312,3 @@ def _moment(nanoseconds: int) -> str:
         return str(datetime.fromtimestamp(nanoseconds // 1000 / 1e6, UTC))
     except (OverflowError, ValueError, OSError):  # a clock that was set to nonsense
         return f"{nanoseconds} ns since 1970"
-
-
-def _command_line(profile: Profile) -> str:
-    """Return the program with its arguments, as one text."""
-    try:
-        words = json.loads(profile.meta.get("argv", "[]"))
-    except ValueError:
-        words = []
-    if not isinstance(words, list) or not words:
-        return printable(profile.meta.get("program", ""))
-    return printable(" ".join(map(str, words)))
