@@ -6,7 +6,9 @@ For people; scripts read `render/line_json.py`.
 from __future__ import annotations
 
 import json
+import textwrap
 from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
 
 from proftrace.model.profile import Profile
 from proftrace.render.terminal import Terminal, display_width
@@ -17,8 +19,8 @@ from proftrace.views.line_table import FunctionKey, LineValues
 _LEVELS = "▁▂▃▄▅▆▇█"
 _ASCII_LEVELS = ".:-=+*#%"
 _TITLES = ("line", "hits", "time", "self", "±", "await", "shortest", "longest", "samples")
-_META = (("regime", "measured by"), ("sampling", "sampling"), ("calibration", "cost of probes"))
-_NAMES = {"clock": "timed by the clock", "samples": "timed by samples"}
+_LEAST_SOURCE = 20  # columns of the source; where there is less room it has a table of its own
+_NAMES = {"clock": "by the clock", "samples": "by samples"}
 
 
 def render_stats(
@@ -28,7 +30,10 @@ def render_stats(
     title: str,
 ) -> str:
     """Return the report; functions that never ran are named at the end."""
-    lines = [terminal.style(title, "bold"), *_measured(stats, profiles), ""]
+    lines = [terminal.style(title, "bold")]
+    for text in _measured(stats, profiles):
+        lines += _wrapped(text, terminal, "")
+    lines.append("")
     ran = sorted((s for s in stats.values() if s.lines.hits), key=lambda one: one.lines.total)
     for one in ran:
         lines += _function(one, terminal)
@@ -44,29 +49,51 @@ def _measured(
 ) -> Iterator[str]:
     """Yield how the run was measured: the regime, the sampling, the cost of a probe."""
     for profile in profiles:
-        for key, name in _META:
-            if text := profile.meta.get(key):
-                yield f"{name}: {_plain(text)}"
+        if regime := profile.meta.get("regime"):
+            yield f"measured by: {printable(regime)}"
+        if sampling := ", ".join(_sampling(_object(profile.meta.get("sampling")))):
+            yield f"sampling: {printable(sampling)}"
+        if costs := ", ".join(_calibration(_object(profile.meta.get("calibration")))):
+            yield f"cost of an event: {printable(costs)}"
     for reason, n_functions in fallbacks(stats).items():
         functions = "one busy function" if n_functions == 1 else f"{n_functions} busy functions"
         yield f"the clock had to do for {functions}: {reason}"
 
 
-def _plain(text: str) -> str:
-    """Return JSON of one level as `key value, key value`, other text as it is."""
+def _object(text: str | None) -> Mapping[str, Any]:
+    """Return a META value that is JSON; nothing when it is none, or was damaged."""
     try:
-        values = json.loads(text)
+        values = json.loads(text or "")
     except ValueError:
-        return printable(text)
-    if not isinstance(values, dict):
-        return printable(text)
-    return ", ".join(f"{key} {_item(value)}" for key, value in values.items())
+        return {}
+    return values if isinstance(values, dict) else {}
 
 
-def _item(value: object) -> str:
-    if isinstance(value, int) and not isinstance(value, bool):
-        return format_count(value)
-    return printable(f"{value:g}" if isinstance(value, float) else str(value))
+def _sampling(values: Mapping[str, Any]) -> Iterator[str]:
+    """Yield what the samples of a run were, or why there are none."""
+    for key, value in values.items():
+        if key == "mechanism":
+            yield str(value)
+        elif not isinstance(value, int) or key == "signal":
+            yield f"{key} {value}"
+        elif key == "handler_ns":
+            yield f"{format_time(value)} for each"
+        else:
+            yield f"{format_count(value)} {key}"
+
+
+def _calibration(values: Mapping[str, Any]) -> Iterator[str]:
+    """Yield the cost of each kind of event."""
+    kinds = values.get("ns")
+    if isinstance(kinds, dict):
+        yield from (f"{kind.replace(', ', ' ')} {cost} ns" for kind, cost in kinds.items())
+    if "spread" in values:
+        yield f"each give or take {values['spread']} ns"
+    if "light" in values:
+        yield f"{values['light']} ns more before a line that does little"
+    match values.get("slowness"):
+        case [least, most]:
+            yield f"the machine {least} to {most} times as slow as at the start"
 
 
 def _function(one: FunctionStats, terminal: Terminal) -> Iterator[str]:
@@ -74,12 +101,18 @@ def _function(one: FunctionStats, terminal: Terminal) -> Iterator[str]:
     section = one.lines
     name = terminal.style(printable(section.name), "head")
     yield f"{name}  {printable(section.file)}:{section.first_line}"
-    yield f"  {_totals(one, terminal)}"
-    yield f"  {_regime(one)}"
+    yield from _wrapped(_totals(one, terminal), terminal, "  ")
+    yield from _wrapped(_regime(one), terminal, "  ")
     yield from _rows(one, terminal)
     yield from _calls("called by", one.callers, terminal)
     yield from _calls("calls", one.callees, terminal)
     yield ""
+
+
+def _wrapped(text: str, terminal: Terminal, indent: str) -> list[str]:
+    return textwrap.wrap(
+        text, terminal.width, initial_indent=indent, subsequent_indent=f"{indent}  "
+    )
 
 
 def _totals(one: FunctionStats, terminal: Terminal) -> str:
@@ -100,7 +133,8 @@ def _with_error(time: int, error: int, terminal: Terminal) -> str:
 
 
 def _regime(one: FunctionStats) -> str:
-    text = " and ".join(_NAMES[regime] for regime in one.lines.regimes) or "not timed"
+    names = " and ".join(_NAMES[regime] for regime in one.lines.regimes)
+    text = f"timed {names}" if names else "not timed"
     if one.samples:
         text += f": {format_count(one.samples)} samples"
     if one.discarded:
@@ -111,31 +145,48 @@ def _regime(one: FunctionStats) -> str:
 
 
 def _rows(one: FunctionStats, terminal: Terminal) -> Iterator[str]:
-    """Yield the lines that ran, in columns as wide as they need to be."""
+    """Yield the lines that ran: one table, or two of them where one would be too wide."""
     section = one.lines
     titles = [terminal.symbol("±", "+-") if title == "±" else title for title in _TITLES]
-    table = [titles, *(_cells(line, values) for line, values in section.lines.items())]
-    used = [
-        column
-        for column in range(len(titles))
-        if column == 0 or any(row[column] for row in table[1:])
+    cells = [titles, *(_cells(line, values) for line, values in section.lines.items())]
+    used = [column for column in range(len(titles)) if any(row[column] for row in cells[1:])]
+    numbers = [[row[column] for column in used] for row in cells]
+    texts = [
+        ["hits by duration", "source"],
+        *([_histogram(v, terminal), _source(one, line)] for line, v in section.lines.items()),
     ]
-    widths = [max(display_width(row[column]) for row in table) for column in used]
-    spread = {line: _histogram(values, terminal) for line, values in section.lines.items()}
-    spread_width = max(map(display_width, spread.values()), default=0)
-    head = [f"{table[0][c]:>{w}}" for c, w in zip(used, widths, strict=True)]
-    if spread_width:
-        head.append("hits by duration".ljust(spread_width))
-        spread_width = max(spread_width, len(head[-1]))
-    yield terminal.style("  " + "  ".join([*head, "source"]), "dim")
-    for (line, _), row in zip(section.lines.items(), table[1:], strict=True):
-        cells = [f"{row[column]:>{width}}" for column, width in zip(used, widths, strict=True)]
-        if spread_width:
-            cells.append(spread[line] + " " * (spread_width - display_width(spread[line])))
-        left = "  " + "  ".join(cells) + "  "
-        text = _source(one, line)
-        room = max(terminal.width - display_width(left), 10)
-        yield (left + terminal.cut(text, room)).rstrip()
+    if not any(spread for spread, _ in texts[1:]):
+        texts = [text[1:] for text in texts]
+    whole = [row + text for row, text in zip(numbers, texts, strict=True)]
+    lines = [row[:1] + text for row, text in zip(numbers, texts, strict=True)]
+    if sum(_widths(whole)[:-1]) + _LEAST_SOURCE <= terminal.width:
+        yield from _block(whole, len(used), terminal)
+    else:
+        yield from _block(numbers, len(used), terminal)
+        yield from _block(lines, 1, terminal)
+
+
+def _widths(table: Sequence[Sequence[str]]) -> list[int]:
+    """Return how wide the columns of a table are, with what is between them."""
+    return [2 + max(map(display_width, column)) for column in zip(*table, strict=True)]
+
+
+def _block(table: Sequence[Sequence[str]], n_right: int, terminal: Terminal) -> Iterator[str]:
+    """Yield the rows of a table, whose first row has the titles: `n_right` columns that are aligned
+    on the right, then texts, of which the last is cut where the terminal ends."""
+    widths = _widths(table)
+    for number, row in enumerate(table):
+        line = ""
+        for column, (text, width) in enumerate(zip(row, widths, strict=True)):
+            padding = " " * (width - display_width(text))
+            if column < n_right:
+                line += padding + text
+            elif column + 1 < len(row):
+                line += f"  {text}{padding[2:]}"
+            else:
+                line += "  " + terminal.cut(text, max(terminal.width - display_width(line) - 2, 10))
+        line = line.rstrip()
+        yield line if number else terminal.style(line, "dim")
 
 
 def _cells(line: int, values: LineValues) -> list[str]:

@@ -73,10 +73,10 @@ def test_stats_name_regime_errors_extremes_and_calls(
 ) -> None:
     out, err = show(capsys, "--stats", str(result))
     rows = out.splitlines()
-    assert "sampling: mechanism task clock, samples 1,234, discarded 5" in rows
+    assert "sampling: task clock, 1,234 samples, 5 discarded" in rows
     assert "  4 calls, total 9.00 us ± 300 ns, self 5.00 us ± 300 ns, 7 suspensions" in rows
     assert (
-        "  timed by the clock and timed by samples: 1,234 samples, "
+        "  timed by the clock and by samples: 1,234 samples, "
         "5 more of the measuring itself left out" in rows
     )
     (row,) = [row for row in rows if row.endswith("b = g(a)")]
@@ -156,3 +156,48 @@ def test_raw_hits_are_events_and_code_without_events_has_none(
         int(line[:6]): line[6:16].strip() for line in out.splitlines() if line[:6].strip().isdigit()
     }
     assert rows == {1: "", 2: "", 3: "", 6: "", 7: "4", 10: ""}
+
+
+def test_a_narrow_terminal_has_two_tables_and_every_number(
+    result: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    wide, _ = show(capsys, "--stats", str(result))
+    monkeypatch.setenv("COLUMNS", "80")
+    narrow, _ = show(capsys, "--stats", str(result))
+    assert sorted(set(wide.split())) == sorted(set(narrow.split()))
+    rows = narrow.splitlines()
+    assert max(map(len, rows)) <= 80
+    assert "     2  1.02 us ▃█ 4.10 us      b = g(a)" in rows
+
+
+def test_costs_of_events_are_said_in_words(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    log = LogWriter(content=2)
+    log.meta("calibration", '{"ns": {"line, large": 50.2}, "spread": 5.9, "slowness": [1.0, 1.8]}')
+    log.meta("sampling", '{"mechanism": "perf event", "samples": 7, "handler_ns": 2100}')
+    log.end()
+    path = tmp_path / "r.lprof"
+    path.write_bytes(log.data())
+    out, _ = show(capsys, "--stats", str(path))
+    assert "sampling: perf event, 7 samples, 2.10 us for each" in out
+    assert (
+        "cost of an event: line large 50.2 ns, each give or take 5.9 ns, "
+        "the machine 1.0 to 1.8 times as slow as at the start" in out
+    )
+
+
+@pytest.mark.parametrize(
+    "text", ["{", "[1]", '{"ns": 3, "slowness": 4, "samples": [], "x": "\\u001b"}']
+)
+def test_nonsense_in_the_facts_of_a_run_is_survived(
+    text: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    log = LogWriter(content=2)
+    log.meta("calibration", text)
+    log.meta("sampling", text)
+    log.end()
+    path = tmp_path / "r.lprof"
+    path.write_bytes(log.data())
+    out, _ = show(capsys, "--stats", str(path))
+    assert "\x1b" not in out
