@@ -23,9 +23,10 @@ from pathlib import Path
 
 from benchmarks import accuracy_programs
 from benchmarks.figures import Figure
-from benchmarks.lines import OURS, environment_of, lprof_command
+from benchmarks.lines import environment_of, lprof_command
 from benchmarks.pictures import bars, write
-from proftrace.cli.lprof_check import known_costs
+from proftrace.cli.lprof_check import CLOCK, SAMPLES, known_costs
+from proftrace.lines.shares import share_error
 
 GROUP = "accuracy"
 PROGRAMS = "mixed", "tokenize", "words", "matmul", "nbody"
@@ -133,12 +134,6 @@ def shares(time: Lines) -> dict[int, float]:
     return {line: value / total for line, value in time.items()}
 
 
-def share_error(one: Lines, other: Lines) -> float:
-    """Return the total variation distance of two distributions of time, in per cent."""
-    p, q = shares(one), shares(other)
-    return 50 * sum(abs(p.get(line, 0.0) - q.get(line, 0.0)) for line in p.keys() | q.keys())
-
-
 def error_per_hit(tool: Measured, truth: Measured, round_ns: float) -> float:
     """Return by how many ns a hit of a line is off, on average over all hits."""
     true = {line: share * round_ns for line, share in shares(truth.time).items()}
@@ -182,10 +177,10 @@ def draw(program: str, of: Mapping[str, Measured]) -> str:
     return bars(f"Share of time by line: {program}", rows, list(tools), "%")
 
 
-def known_cost_figures(folder: Path, rounds: int) -> Iterator[Figure]:
+def known_cost_figures(folder: Path, less: int) -> Iterator[Figure]:
     """Yield A1 to A5, programs whose true costs are known because each part runs alone as well."""
-    for mode, options in OURS.items():
-        for one in known_costs(folder, options, rounds):
+    for mode, regime in ("lprof", SAMPLES), ("lprof --clock", CLOCK):
+        for one in known_costs(folder, regime, less):
             goal = one.limit if mode == "lprof" else None
             yield Figure(GROUP, one.title, mode, one.value, one.unit, goal)
 

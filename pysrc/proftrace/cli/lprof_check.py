@@ -50,12 +50,28 @@ _ACCURACY = {
     "A4": ("one line's work scaled: change of the other lines' ratio", "%", 10.0),
     "A5": ("sleep, C without the GIL, Python: time at the wrong one", "%", 5.0),
 }
-_REGIMES = {"clock": ["--clock"], "samples": []}
-# Rounds of the programs: the clock sees every one, samples need time to be enough of them.
-_ROUNDS = {"clock": 60, "samples": 4000}
 _QUICK = 8  # how much less is done for a look
-# By regime: what is left of a probe's cost bends the shares of the cheapest lines.
-_SHARE_LIMITS = {"clock": 8.0, "samples": 3.0}
+
+
+@dataclass(frozen=True, slots=True)
+class Regime:
+    """A way in which `lprof` times code, and what its check takes.
+
+    `rounds` of the programs of known cost: the clock sees every one, samples have to be enough,
+    and need the same code to run often. `share_limit`, in %: what is left of a probe's cost bends
+    the shares of the cheapest lines.
+    """
+
+    name: str
+    options: Sequence[str]
+    rounds: int
+    one_code: bool
+    share_limit: float
+
+
+CLOCK = Regime("clock", ["--clock"], rounds=60, one_code=False, share_limit=8.0)
+SAMPLES = Regime("samples", [], rounds=4000, one_code=True, share_limit=3.0)
+_REGIMES = CLOCK, SAMPLES
 
 
 def check(words: list[str]) -> int:
@@ -94,9 +110,9 @@ def _facts() -> dict[str, str]:
 def _checks(folder: Path, facts: dict[str, str], quick: bool) -> Iterator[Check]:
     """Yield everything that is measured, as it comes; add to the facts what is learned."""
     yield from _exactness(facts)
-    for regime, options in _REGIMES.items():
-        for one in known_costs(folder, options, _QUICK if quick else 1):
-            yield replace(one, key=f"{one.key} {regime}", title=f"{one.title} ({regime})")
+    for regime in _REGIMES:
+        for one in known_costs(folder, regime, _QUICK if quick else 1):
+            yield replace(one, key=f"{one.key} {regime.name}", title=f"{one.title} ({regime.name})")
     yield from _shares(folder, facts, quick)
 
 
@@ -111,16 +127,15 @@ def _exactness(facts: dict[str, str]) -> Iterator[Check]:
     yield Check("exactness", title, len(found["differences"]), "", 0, must=True)
 
 
-def known_costs(folder: Path, options: Sequence[str], less: int = 1) -> Iterator[Check]:
-    """Run the programs of known cost with some options of `lprof`; `less` divides the rounds."""
+def known_costs(folder: Path, regime: Regime, less: int = 1) -> Iterator[Check]:
+    """Run the programs of known cost; `less` divides the rounds."""
     from proftrace.lines.accuracy import Measured, Truth, figures
 
-    regime = next(name for name, words in _REGIMES.items() if words == list(options))
-    file = folder / f"{regime}.lprof"
-    one_code = [] if options else ["--one-code"]
-    rounds = ["--rounds", str(_ROUNDS[regime] // less)]
-    command = ["-m", "proftrace.lines.accuracy", *rounds, *one_code]
-    truth = Truth.from_json(_output(_lprof(file, options) + command))
+    file = folder / f"{regime.name}.lprof"
+    command = ["-m", "proftrace.lines.accuracy", "--rounds", str(regime.rounds // less)]
+    if regime.one_code:
+        command.append("--one-code")
+    truth = Truth.from_json(_output(_lprof(file, regime.options) + command))
     profile = load_profile(str(file))
     errors = figures(truth, Measured(_by_function(profile), _by_line(profile)))
     worst = max(value for name, value in errors.items() if name.startswith("A1 "))
@@ -135,11 +150,8 @@ def _shares(folder: Path, facts: dict[str, str], quick: bool) -> Iterator[Check]
 
     command = ["-m", "proftrace.lines.shares", "--seconds", "1" if quick else "4"]
     profiles: dict[str, Profile] = {}
-    for name, options, extra in (
-        ("truth", [], ["--watch"]),
-        ("clock", ["--clock"], []),
-        ("samples", [], []),
-    ):
+    watched = "truth", SAMPLES.options, ["--watch"]
+    for name, options, extra in watched, *((r.name, r.options, []) for r in _REGIMES):
         file = folder / f"shares-{name}.lprof"
         _output(_lprof(file, options) + command + extra)
         profiles[name] = load_profile(str(file))
@@ -150,10 +162,10 @@ def _shares(folder: Path, facts: dict[str, str], quick: bool) -> Iterator[Check]
     }
     if not any(times["truth"].values()):
         return
-    for regime, limit in _SHARE_LIMITS.items():
-        error = share_error(times[regime], times["truth"])
-        title = f"sixteen cheap lines: time at the wrong line ({regime})"
-        yield Check(f"A7 {regime}", title, error, "%", limit)
+    for regime in _REGIMES:
+        error = share_error(times[regime.name], times["truth"])
+        title = f"sixteen cheap lines: time at the wrong line ({regime.name})"
+        yield Check(f"A7 {regime.name}", title, error, "%", regime.share_limit)
 
 
 def _lprof(file: Path, options: Sequence[str]) -> list[str]:
@@ -218,10 +230,10 @@ def _verdict(found: list[Check], facts: Mapping[str, str]) -> str:
     hits = "hits are exact" if exact else "hits are NOT exact here: please report this"
     of = {one.key: one for one in found}
     times = [
-        f"{regime}: shares of cheap lines within {of[key].value:.1f} %, splits within "
-        f"{of[f'A1 {regime}'].value:.1f} points"
+        f"{regime.name}: shares of cheap lines within {of[key].value:.1f} %, splits within "
+        f"{of[f'A1 {regime.name}'].value:.1f} points"
         for regime in _REGIMES
-        if (key := f"A7 {regime}") in of
+        if (key := f"A7 {regime.name}") in of
     ]
     rows = [f"promise: {hits}", *(f"times by {text}" for text in times)]
     if not times and "sampling" in facts:

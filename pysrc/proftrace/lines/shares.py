@@ -53,7 +53,7 @@ def one_round(loop: Callable[[int, Point, dict[int, int], list[int], str], int])
     return loop(2000, Point(), {}, [3, 1, 2], "xxxxxxxxxxy")
 
 
-def share_error(measured: Mapping[int, int], truth: Mapping[int, int]) -> float:
+def share_error(measured: Mapping[int, float], truth: Mapping[int, float]) -> float:
     """Return the total variation distance of two distributions of time over lines, in per cent."""
     whole, true_whole = sum(measured.values()) or 1, sum(truth.values()) or 1
     return 50 * sum(
