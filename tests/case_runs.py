@@ -145,11 +145,10 @@ def load_lines(path: Path) -> LineResult:
     return LineResult(profile)
 
 
-def wrong_hits(script: Path, result: LineResult, *, tolerant: bool = False) -> list[str]:
+def wrong_hits(script: Path, result: LineResult) -> list[str]:
     """Return the marked lines of a script with other hits than wanted.
 
-    Of a mark `a|b` the first is wanted: hits are statements, not line entries. `tolerant` accepts
-    the others too, where the mark says that interpreters differ.
+    Of a mark `a|b` the first is wanted: hits are statements, not line entries.
     """
     hits = result.hits(script.name)
     wrong = []
@@ -159,8 +158,7 @@ def wrong_hits(script: Path, result: LineResult, *, tolerant: bool = False) -> l
         if not found or line.startswith("# "):
             continue
         marked += 1
-        wanted = [int(value) for value in found[1].split("|")]
-        if hits[number] not in (wanted if tolerant else wanted[:1]):
+        if hits[number] != int(found[1].partition("|")[0]):
             wrong.append(f"{script.name}:{number}: {hits[number]} instead of {found[1]}")
     assert marked, f"{script} has no marks"
     return wrong

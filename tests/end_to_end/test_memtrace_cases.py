@@ -15,6 +15,7 @@ import pytest
 from case_runs import (
     ALL_OBJECTS,
     COMMANDS,
+    Amount,
     Row,
     amount,
     assert_as_stated,
@@ -296,6 +297,42 @@ def test_mt22_greenlets(tmp_path: Path) -> None:
     for row in rows:
         names = {name for name, _, _ in row.stack}
         assert not (names & {"run_a", "step_a"} and names & {"run_b", "step_b"})
+
+
+def test_mt23_profile_functions_of_the_program(tmp_path: Path) -> None:
+    rows = csv_rows(record("MT-23", tmp_path), "--all")
+    stacks = {
+        (row.thread == "MainThread", *amount(row), tuple(name for name, _, _ in row.stack[:3]))
+        for row in rows
+        if row.size >= 1_000_000 and row.size % MIB  # not an arena
+    }
+    small, large = bytearray_bytes(1_000_039), bytearray_bytes(2_000_039)
+    assert stacks == {
+        (True, 1, small, ("inner", "outer", "<module>")),
+        (True, 1, large, ("plain", "<module>")),
+        (False, 1, small, ("inner", "run", "_bootstrap_inner")),
+    }
+
+
+def at_sites(rows: list[Row]) -> dict[str, Amount]:
+    """Return the blocks and bytes of each generated function of MT-24."""
+    names = {row.stack[0][0] for row in rows if row.stack and row.stack[0][1] == "sites.py"}
+    return {
+        name: amount(*(row for row in rows if row.stack and row.stack[0][0] == name))
+        for name in names - {"<module>"}
+    }
+
+
+def test_mt24_millions_of_events(tmp_path: Path) -> None:
+    capture = record("MT-24", tmp_path)
+    assert capture.stat().st_size <= 40_000_000
+    assert at_sites(csv_rows(capture, "--all")) == {
+        f"site{n}": (10_000, 10_000 * bytearray_bytes(1500 + n)) for n in range(300)
+    }
+    assert sum(size for _, size in at_sites(csv_rows(capture)).values()) <= MIB
+    page = tmp_path / "page.html"
+    assert memtrace(["flamegraph", "-o", str(page), str(capture)], tmp_path).status == 0
+    assert page.stat().st_size <= 5_000_000
 
 
 def test_vw01_odd_sizes(tmp_path: Path) -> None:
