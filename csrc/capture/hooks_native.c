@@ -15,6 +15,7 @@ EXPORT int dlclose(void *handle)
     int failed;
     if (real.dlclose == NULL && !(real_resolve() && real.dlclose != NULL))
         return -1;
+    native_unloads();
     failed = real.dlclose(handle);
     native_unloaded();
     return failed;

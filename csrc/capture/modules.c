@@ -22,27 +22,29 @@ struct seen_module {
 void modules_start(struct modules *modules, const void *interpreter)
 {
     modules->n = modules->n_ids = 0;
-    modules->n_loads = modules->n_unloads = 0;
+    modules->counts = (struct loader_counts){0};
     modules->interpreter = interpreter;
 }
 
 /* ---- what the loader says ----------------------------------------------------------------- */
 
-static int first_counters(struct dl_phdr_info *info, size_t n_bytes, void *data)
+static struct loader_counts counts_of(const struct dl_phdr_info *info)
 {
-    uint64_t *counters = data;
+    return (struct loader_counts){info->dlpi_adds, info->dlpi_subs};
+}
+
+static int first_counts(struct dl_phdr_info *info, size_t n_bytes, void *data)
+{
     (void)n_bytes;
-    counters[0] = info->dlpi_adds;
-    counters[1] = info->dlpi_subs;
+    *(struct loader_counts *)data = counts_of(info);
     return 1;
 }
 
-void modules_counters(uint64_t *n_loads, uint64_t *n_unloads)
+struct loader_counts modules_loader_counts(void)
 {
-    uint64_t counters[2] = {0};
-    dl_iterate_phdr(first_counters, counters);
-    *n_loads = counters[0];
-    *n_unloads = counters[1];
+    struct loader_counts counts = {0};
+    dl_iterate_phdr(first_counts, &counts);
+    return counts;
 }
 
 static void find_build_id(struct rec_module *record, const uint8_t *notes, size_t n_bytes)
@@ -120,8 +122,7 @@ static int see_module(struct dl_phdr_info *info, size_t n_bytes, void *data)
     struct modules_snapshot *snapshot = data;
     struct seen_module *seen;
     (void)n_bytes;
-    snapshot->n_loads = info->dlpi_adds;
-    snapshot->n_unloads = info->dlpi_subs;
+    snapshot->counts = counts_of(info);
     if (snapshot->n == snapshot->room) {
         uint32_t room = snapshot->room * 2;
         seen = pages_grow(snapshot->seen, snapshot->room * sizeof *seen, room * sizeof *seen);
@@ -235,8 +236,12 @@ bool modules_update(struct modules *modules, struct definitions *dict,
                     const struct modules_snapshot *snapshot)
 {
     uint32_t n_kept = 0;
-    struct module *items = pages_alloc(snapshot->n * sizeof *items);
+    struct module *items;
     bool is_gone;
+    if (snapshot->counts.n_loads < modules->counts.n_loads ||
+        snapshot->counts.n_unloads < modules->counts.n_unloads)
+        return false;
+    items = pages_alloc(snapshot->n * sizeof *items);
     if (items == NULL)
         return false;
     for (uint32_t i = 0; i < snapshot->n; i++) {
@@ -253,8 +258,7 @@ bool modules_update(struct modules *modules, struct definitions *dict,
         pages_free(modules->items, modules->room * sizeof *items);
     modules->items = items;
     modules->n = modules->room = snapshot->n;
-    modules->n_loads = snapshot->n_loads;
-    modules->n_unloads = snapshot->n_unloads;
+    modules->counts = snapshot->counts;
     return is_gone;
 }
 

@@ -24,67 +24,100 @@ struct interned_stack {
 
 /* ---- modules ------------------------------------------------------------------------------ */
 
-/* Asks the loader again, unless nothing was loaded or unloaded since. True: the list is new. */
-static bool refresh_undisturbed(void)
+static struct loader_counts list_counts(void)
+{
+    struct loader_counts counts;
+    struct brief_lock brief;
+    state_lock_briefly(&brief);
+    counts = capture.native.modules.counts;
+    state_unlock_briefly(&brief);
+    return counts;
+}
+
+/* Takes over what the loader says now. */
+static void look_again(void)
 {
     struct modules_snapshot snapshot;
     struct brief_lock brief;
-    uint64_t n_loads, n_unloads;
-    bool is_same;
-    modules_counters(&n_loads, &n_unloads);
-    state_lock_briefly(&brief);
-    is_same =
-        n_loads == capture.native.modules.n_loads && n_unloads == capture.native.modules.n_unloads;
-    state_unlock_briefly(&brief);
-    if (is_same || modules_look(&snapshot) != 0)
-        return false;
+    if (modules_look(&snapshot) != 0)
+        return;
     state_lock_briefly(&brief);
     if (modules_update(&capture.native.modules, &capture.dict, &snapshot))
         __atomic_fetch_add(&capture.native.epoch, 1, __ATOMIC_RELEASE);
     state_unlock_briefly(&brief);
     modules_forget(&snapshot);
-    return true;
 }
 
-static bool refresh(void)
+/*
+ * Asks the loader whether the list of `seen` is still good. True: there is a newer one, made here
+ * or by another thread meanwhile.
+ */
+static bool refresh(struct loader_counts seen)
 {
     sigset_t before;
-    bool is_new;
+    struct loader_counts now;
+    bool is_newer = false;
     /* A handler that jumps away must not take the loader's lock with it. */
     signals_block(&before);
-    is_new = refresh_undisturbed();
+    now = modules_loader_counts();
+    if (!loader_counts_equal(now, seen)) {
+        if (!loader_counts_equal(now, list_counts()))
+            look_again();
+        is_newer = !loader_counts_equal(list_counts(), seen);
+    }
     signals_allow(&before);
-    return is_new;
+    return is_newer;
 }
 
 /* A copy of the module that an address is in; false: it is in none. */
 static bool find_module(uintptr_t address, struct module *found)
 {
-    for (int attempt = 0; attempt < 2; attempt++) {
+    /* What is listed may have been unmapped by now, and another be there. */
+    if (unlikely(__atomic_load_n(&capture.native.n_unloading, __ATOMIC_ACQUIRE) != 0))
+        (void)refresh(list_counts());
+    for (;;) {
         const struct module *module;
+        struct loader_counts seen;
         struct brief_lock brief;
         state_lock_briefly(&brief);
         module = modules_find(&capture.native.modules, address);
+        seen = capture.native.modules.counts;
         if (module != NULL)
             *found = *module;
         state_unlock_briefly(&brief);
         if (module != NULL)
             return true;
-        if (!refresh())
+        if (!refresh(seen))
             return false;
     }
-    return false;
+}
+
+static bool is_recording_native(void)
+{
+    return __atomic_load_n(&capture_on, __ATOMIC_RELAXED) && capture.has_native;
+}
+
+/*
+ * Whoever runs the code after this has a handle of its own, whose end comes here too. So when the
+ * code goes, no thread remembers it.
+ */
+void native_unloads(void)
+{
+    __atomic_fetch_add(&capture.native.n_unloading, 1, __ATOMIC_ACQ_REL);
+    if (is_recording_native())
+        __atomic_fetch_add(&capture.native.epoch, 1, __ATOMIC_RELEASE);
 }
 
 void native_unloaded(void)
 {
     uintptr_t before;
     int saved = errno;
-    if (!__atomic_load_n(&capture_on, __ATOMIC_RELAXED) || !capture.has_native)
-        return;
-    before = guard_hold();
-    (void)refresh();
-    guard_restore(before);
+    if (is_recording_native()) {
+        before = guard_hold();
+        (void)refresh(list_counts());
+        guard_restore(before);
+    }
+    __atomic_fetch_sub(&capture.native.n_unloading, 1, __ATOMIC_ACQ_REL);
     errno = saved;
 }
 

@@ -24,10 +24,15 @@ struct native_thread {
     struct known_hybrid hybrids[NATIVE_HYBRIDS];
 };
 
-/* Of the capture; guarded by its lock, but for the first two. */
+/* Of the capture; guarded by its lock, but for the first three. */
 struct native_state {
     struct unwind_reader reader;
-    uint64_t epoch; /* atomic: changes when code has gone that threads may remember */
+    uint64_t epoch; /* atomic: changes when code goes that threads may remember */
+    /*
+     * Atomic: calls of dlclose that have not returned; the list of modules may be too old while
+     * there are any. One that a jump or a fork cuts short leaves another number, which costs time.
+     */
+    uint32_t n_unloading;
 
     struct modules modules;
     struct table places;  /* hash of module, address and flags -> place */
@@ -55,7 +60,8 @@ void native_start_locked(const void *interpreter);
 uint32_t native_stack(struct capture_thread *thread, uint32_t python,
                       const struct unwind_state *from);
 
-/* After a dlclose: what was remembered about the code that has gone is dropped. */
+/* Around a dlclose: what was remembered about the code that goes is dropped. */
+void native_unloads(void);
 void native_unloaded(void);
 
 /* The thread's block gets another thread or capture, or was left in the middle of a change. */

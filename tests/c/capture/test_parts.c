@@ -1,5 +1,6 @@
 /* The parts below the hooks, one by one, so that sanitizers see them too. */
 #include "capture/definitions.h"
+#include "capture/modules.h"
 #include "capture/ring_file.h"
 #include "capture/writer.h"
 #include "captured.h"
@@ -136,6 +137,35 @@ static void an_option_can_be_added_to_the_header_later(void)
     captured_release(&captured);
 }
 
+/* Threads may hand in what the loader told them in another order than they asked it in. */
+static void an_older_list_of_modules_is_left_alone(void)
+{
+    static struct writer writer;
+    static struct definitions dict;
+    static struct interp_layout layout;
+    static uint64_t slot[65536 / 8];
+    const struct file_header header = {.content = FILE_HAS_MEMORY};
+    const uintptr_t there = (uintptr_t)getpid; /* in the C library; the program comes first */
+    struct modules modules = {0};
+    struct modules_snapshot snapshot;
+    CHECK(writer_open(&writer, test_path("modules"), &header) == 0);
+    definitions_start(&dict, &writer, &layout, (struct ring_slot *)slot, sizeof slot);
+    modules_start(&modules, NULL);
+    CHECK(modules_look(&snapshot) == 0);
+    CHECK(!modules_update(&modules, &dict, &snapshot));
+    CHECK(modules_find(&modules, there) != NULL);
+    snapshot.n = 1; /* as it would have been before the others came */
+    snapshot.counts.n_loads--;
+    CHECK(!modules_update(&modules, &dict, &snapshot));
+    CHECK(modules_find(&modules, there) != NULL);
+    snapshot.counts.n_loads += 2;
+    snapshot.counts.n_unloads++;
+    CHECK(modules_update(&modules, &dict, &snapshot));
+    CHECK(modules_find(&modules, there) == NULL);
+    modules_forget(&snapshot);
+    writer_discard(&writer);
+}
+
 int main(void)
 {
     a_file_gets_its_name_in_one_step();
@@ -144,5 +174,6 @@ int main(void)
     a_ring_that_cannot_be_made_is_private_memory();
     texts_have_one_id_each_and_any_length();
     an_option_can_be_added_to_the_header_later();
+    an_older_list_of_modules_is_left_alone();
     return 0;
 }
