@@ -36,9 +36,11 @@ def write_line_log(
     text: str | None,
     functions: Mapping[CodeType, Timings],
     program: str = "program.py",
+    *,
+    pid: int = 4242,
 ) -> Path:
     """Write a result file of functions that are all in `file`; `text` None: not recorded."""
-    log = LogWriter(content=LINE_RESULTS)
+    log = LogWriter(content=LINE_RESULTS, pid=pid)
     log.meta("program", program)
     if text is not None:
         log.source(1, file, text)

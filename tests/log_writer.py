@@ -57,10 +57,11 @@ def file_header(
     version: int = 1,
     min_reader: int = 1,
     byte_order: int = 0x01020304,
+    pid: int = 4242,
 ) -> bytes:
     head = MAGIC + struct.pack(
         "<HHIIIIIQQII", version, min_reader, byte_order, 128, content, options, 0x030D00F0,
-        1_700_000_000_000_000_000, 5_000_000_000, 4242, 1,
+        1_700_000_000_000_000_000, 5_000_000_000, pid, 1,
     )  # fmt: skip
     head += SESSION
     head += bytes(124 - len(head))
@@ -139,6 +140,7 @@ class LogWriter:
 
     content: int = 1
     options: int = 0
+    pid: int = 4242
     blocks: list[bytes] = field(default_factory=list)
     pending: bytearray = field(default_factory=bytearray)
     strings: dict[str, int] = field(default_factory=lambda: {"": 0})
@@ -217,7 +219,7 @@ class LogWriter:
 
     def data(self) -> bytes:
         self.flush_dict()
-        return file_header(self.content, self.options) + b"".join(self.blocks)
+        return file_header(self.content, self.options, pid=self.pid) + b"".join(self.blocks)
 
 
 def function_record(

@@ -29,36 +29,27 @@ int reader_put_modules(PyObject *out, const struct dictionary *tables, const uin
     return put(out, "modules", list);
 }
 
-const char reader_append_logs_doc[] =
-    PyDoc_STR("append_logs(path, descriptor)\n--\n\n"
-              "Write all logs of a file, with what their rings hold, to a descriptor.\n"
-              "Raise ReadError(message, kind).");
+const char reader_append_log_doc[] =
+    PyDoc_STR("append_log(path, start, descriptor)\n--\n\n"
+              "Write the log at an offset of a file, with what its ring holds, to a descriptor.\n"
+              "Return the offset of the next log, 0 behind the last. Raise ReadError(message, kind).");
 
-static int append_all(const char *path, int fd, struct read_error *error)
+PyObject *reader_append_log(PyObject *module, PyObject *args)
 {
-    size_t start = 0;
-    int failed;
-    do {
-        struct log_reader log;
-        failed = profile_open_log(&log, path, start, error);
-        if (failed == 0)
-            failed = bundle_write(&log, NULL, fd, error);
-        start = log.next_log;
-        log_reader_release(&log);
-    } while (failed == 0 && start != 0);
-    return failed;
-}
-
-PyObject *reader_append_logs(PyObject *module, PyObject *args)
-{
+    struct log_reader log;
     struct read_error error;
     PyObject *path, *out = NULL;
+    Py_ssize_t start;
     int fd, failed;
-    if (!PyArg_ParseTuple(args, "O&i:append_logs", PyUnicode_FSConverter, &path, &fd))
+    if (!PyArg_ParseTuple(args, "O&ni:append_log", PyUnicode_FSConverter, &path, &start, &fd))
         return NULL;
-    Py_BEGIN_ALLOW_THREADS failed = append_all(PyBytes_AS_STRING(path), fd, &error);
+    Py_BEGIN_ALLOW_THREADS failed =
+        profile_open_log(&log, PyBytes_AS_STRING(path), (size_t)start, &error);
+    if (failed == 0)
+        failed = bundle_write(&log, NULL, fd, &error);
     Py_END_ALLOW_THREADS if (failed) reader_raise(module, &error);
-    else out = Py_NewRef(Py_None);
+    else out = PyLong_FromSize_t(log.next_log);
+    log_reader_release(&log);
     Py_DECREF(path);
     return out;
 }

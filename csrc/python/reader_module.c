@@ -430,7 +430,7 @@ static int module_clear(PyObject *module)
 
 static PyMethodDef methods[] = {
     {"read_log", read_log, METH_VARARGS, read_log_doc},
-    {"append_logs", reader_append_logs, METH_VARARGS, reader_append_logs_doc},
+    {"append_log", reader_append_log, METH_VARARGS, reader_append_log_doc},
     {"symbolize_log", reader_symbolize_log, METH_VARARGS, reader_symbolize_log_doc},
     {0}};
 

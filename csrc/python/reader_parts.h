@@ -46,8 +46,8 @@ int reader_put_modules(PyObject *out, const struct dictionary *tables, const uin
                        size_t n_verdicts);
 
 /* Functions of the module. */
-extern const char reader_append_logs_doc[], reader_symbolize_log_doc[];
-PyObject *reader_append_logs(PyObject *module, PyObject *args);
+extern const char reader_append_log_doc[], reader_symbolize_log_doc[];
+PyObject *reader_append_log(PyObject *module, PyObject *args);
 PyObject *reader_symbolize_log(PyObject *module, PyObject *args);
 
 #endif

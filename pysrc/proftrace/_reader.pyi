@@ -13,5 +13,6 @@ def read_log(path: str, start: int = 0, show_native: bool = True, /) -> dict[str
 def symbolize_log(path: str, start: int, descriptor: int, /) -> dict[str, object]:
     """Write a log with the names of its native code to a descriptor; return what came of it."""
 
-def append_logs(path: str, descriptor: int, /) -> None:
-    """Write all logs of a file, with what their rings hold, to a descriptor."""
+def append_log(path: str, start: int, descriptor: int, /) -> int:
+    """Write the log that starts there, with what its ring holds, to a descriptor; return where the
+    next one starts, 0 if there is none."""

@@ -5,8 +5,9 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable, Sequence
+from importlib import import_module
 
-from proftrace.cli.lprof_show import add_table_options, show, table_arguments
+from proftrace.cli.lprof_show import add_table_options, table_arguments
 from proftrace.cli.options import TargetParser, add_version
 from proftrace.cli.outcome import run_command
 from proftrace.cli.output import refuse_to_replace, resolve_output
@@ -18,27 +19,28 @@ Run a Python program and record hits and time of each line of the functions that
 @profile (a builtin under lprof; `from proftrace import profile` works everywhere).
 """
 EPILOG = """\
-lprof show FILE ...   print the table of a result file again (lprof show --help)
-lprof check           prove what the numbers are worth on this machine (lprof check --help)
+lprof show FILE ...           print the table of a result file again
+lprof merge FILE ... -o OUT   put several result files into one
+lprof check                   prove what the numbers are worth on this machine
+Each has --help.
 """
+# Commands that run nothing, and the module of each: loaded only when asked for.
+_COMMANDS = {"check": "lprof_check", "merge": "lprof_merge", "show": "lprof_show"}
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run `lprof` with `argv` (default: the command line) and return its exit status."""
     words = list(sys.argv[1:] if argv is None else argv)
-    command = _COMMANDS.get(words[0]) if words else None
-    if command is not None:
-        return run_command("lprof", lambda: command(words[1:]))
+    if words and words[0] in _COMMANDS:
+        return run_command("lprof", lambda: _command(words[0])(words[1:]))
     return run_command("lprof", lambda: _run(words))
 
 
-def _check(words: list[str]) -> int:
-    from proftrace.cli.lprof_check import check  # it loads results, which `lprof` itself never does
-
-    return check(words)
-
-
-_COMMANDS: dict[str, Callable[[list[str]], int]] = {"show": show, "check": _check}
+def _command(name: str) -> Callable[[list[str]], int]:
+    command: Callable[[list[str]], int] = getattr(
+        import_module(f"proftrace.cli.{_COMMANDS[name]}"), name
+    )
+    return command
 
 
 def _run_parser() -> TargetParser:

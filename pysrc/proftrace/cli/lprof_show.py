@@ -8,8 +8,6 @@ from collections.abc import Mapping, Sequence
 
 from proftrace._version import __version__
 from proftrace.cli.options import Parser
-from proftrace.cli.outcome import print_warnings
-from proftrace.errors import CaptureFileError
 from proftrace.units import format_time, printable
 
 TYPE_CHECKING = False
@@ -99,11 +97,12 @@ def show(words: list[str]) -> int:
     """Run `lprof show` with its arguments and return its exit status."""
     options = _show_parser().parse_args(words)
     # Imported here: `lprof` itself has to be gone before any of this is needed.
+    from proftrace.cli.results import read_profiles
     from proftrace.render.base import check_output, write_output
     from proftrace.views.line_stats import fallbacks, function_stats
 
     check_output(options.output, options.force)
-    profiles = [_load(file) for file in options.files]
+    profiles = read_profiles(options.files)
     stats = function_stats(profiles, raw_hits=options.raw_hits)
     text = _text(stats, options, profiles)
     if options.output == "-":
@@ -118,17 +117,6 @@ def show(words: list[str]) -> int:
     for reason, n_functions in fallbacks(stats).items():
         print(f"lprof: {_why_cold(reason, n_functions)}", file=sys.stderr)
     return 0
-
-
-def _load(file: str) -> Profile:
-    from proftrace.model.load import load_profile
-    from proftrace.model.profile import HITS
-
-    profile = load_profile(file)
-    if HITS not in profile.metrics:
-        raise CaptureFileError(f"{file}: a memory capture: memtrace reports on it")
-    print_warnings("lprof", profile.warnings)
-    return profile
 
 
 def _text(

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import os
 from array import array
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass
+from itertools import count
 from types import MappingProxyType
 from typing import Any
 
@@ -66,12 +67,20 @@ def load_profiles(path: str, *, native: bool = True) -> list[Profile]:
     return profiles
 
 
-def append_logs(path: str, descriptor: int) -> None:
-    """Write the logs in a file, with what a killed process left in its ring, to a descriptor."""
-    try:
-        _reader.append_logs(path, descriptor)
-    except _reader.ReadError as error:
-        raise CaptureFileError(f"{printable(path)}: {error.args[0]}") from None
+def append_logs(path: str, descriptor: int, skip: Set[int] = frozenset()) -> None:
+    """Write the logs in a file, with what a killed process left in its ring, to a descriptor; but
+    not those whose number in the file, from 0, is in `skip`."""
+    start = 0
+    for number in count():
+        if number in skip:
+            start = int(_read_log(path, start, native=False)["next_log"])
+        else:
+            try:
+                start = _reader.append_log(path, start, descriptor)
+            except (_reader.ReadError, ValueError) as error:
+                raise _unreadable(path, error) from None
+        if not start:
+            return
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,10 +106,8 @@ def symbolize_logs(path: str, descriptor: int) -> Symbolized:
     while True:
         try:
             log: _Log = _reader.symbolize_log(path, start, descriptor)
-        except _reader.ReadError as error:
-            raise CaptureFileError(f"{printable(path)}: {error.args[0]}") from None
-        except ValueError:  # a NUL inside the path
-            raise CaptureFileError(f"{printable(path)}: cannot be read: no such file") from None
+        except (_reader.ReadError, ValueError) as error:
+            raise _unreadable(path, error) from None
         has_native = has_native or bool(log["options"] & _NATIVE)
         n_addresses += log["n_addresses"]
         n_found += log["n_found"]
@@ -118,10 +125,16 @@ def _read_log(path: str, start: int, native: bool) -> _Log:
     try:
         log: _Log = _reader.read_log(path, start, native)
         return log
-    except _reader.ReadError as error:
-        raise CaptureFileError(f"{printable(path)}: {error.args[0]}") from None
-    except ValueError:  # a NUL inside the path
-        raise CaptureFileError(f"{printable(path)}: cannot be read: no such file") from None
+    except (_reader.ReadError, ValueError) as error:
+        raise _unreadable(path, error) from None
+
+
+def _unreadable(path: str, error: _reader.ReadError | ValueError) -> CaptureFileError:
+    """Return why a file cannot be read, in one line; a ValueError is a NUL inside its path."""
+    reason = (
+        error.args[0] if isinstance(error, _reader.ReadError) else "cannot be read: no such file"
+    )
+    return CaptureFileError(f"{printable(path)}: {reason}")
 
 
 def _profile_from_log(path: str, log: _Log) -> Profile:
