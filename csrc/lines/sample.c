@@ -3,6 +3,7 @@
 
 #include "base/ticks.h"
 #include "lines/sample_cost.h"
+#include "lines/sample_fork.h"
 #include "lines/sample_thread.h"
 #include "lines/sample_state.h"
 #include "lines/sample_verdict.h"
@@ -150,7 +151,7 @@ static void on_signal(int number, siginfo_t *info, void *context)
     if (cause == WAKE_FOREIGN || !__atomic_load_n(&sample_is_running, __ATOMIC_RELAXED))
         return;
     if (self->is_measuring) {
-        self->n_measured++;
+        __atomic_store_n(&self->n_measured, self->n_measured + 1, __ATOMIC_RELAXED);
         return;
     }
     __atomic_store_n(&self->n_handled, self->n_handled + 1, __ATOMIC_RELAXED);
@@ -322,31 +323,16 @@ void sample_learn_slow(enum sample_event event)
 
 /* ---- fork ----------------------------------------------------------------------------------- */
 
-static bool paused_for_fork;
-
-static int resume_after_fork(void *unused)
-{
-    (void)unused;
-    if (__atomic_load_n(&sample_is_running, __ATOMIC_ACQUIRE))
-        (void)!helper_start();
-    return 0;
-}
-
-/* os.fork() warns of other threads, and ours must not be among them. */
 static void before_fork(void)
 {
-    paused_for_fork = __atomic_load_n(&sample_is_running, __ATOMIC_ACQUIRE);
-    if (paused_for_fork)
-        helper_stop(true);
+    fork_pause();
     pthread_mutex_lock(&lock);
 }
 
 static void after_fork_in_parent(void)
 {
     pthread_mutex_unlock(&lock);
-    /* Not at once: os.fork() counts the threads when it is back. */
-    if (paused_for_fork && sample_host.call_soon(resume_after_fork, NULL) < 0)
-        resume_after_fork(NULL);
+    fork_resume();
 }
 
 static void after_fork_in_child(void)

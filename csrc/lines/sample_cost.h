@@ -10,12 +10,25 @@
 
 #include "lines/sample_thread.h"
 
-/* In ns; 0 while it is not known. */
+/*
+ * In ns; 0 while it is not known. Written once, before there is a helper thread and before another
+ * thread is sampled.
+ */
 extern uint64_t sample_delivery_ns;
 
+/* CPU time of the same work twice: without signals, and with so many of them. */
+struct cost_round {
+    uint64_t plain_ns;
+    uint64_t interrupted_ns;
+    uint32_t n_signals;
+};
+
+/* What a signal takes, in ns, by the median of some rounds; 0 when they do not say. */
+uint64_t cost_of_rounds(const struct cost_round *rounds, uint32_t n);
+
 /*
- * Measures it in the calling thread, which has no perf event yet, in about 15 ms; leaves it as it
- * is where there are no perf events.
+ * Measures it in the calling thread, which has no perf event yet, in about 15 ms, which no sample
+ * is going to stand for; does nothing where there are no perf events.
  */
 void sample_measure_delivery(struct sample_thread *self);
 

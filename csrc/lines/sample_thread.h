@@ -50,9 +50,9 @@ struct sample_thread {
     /* of the handler */
     uint32_t is_learning;
     int learn_result;
-    uint32_t is_measuring; /* what signals cost: they are counted, and nothing else */
-    uint32_t n_measured;
-    uint32_t n_handled; /* atomic: signals */
+    uint32_t is_measuring; /* atomic: what signals cost; they are counted here, and no more */
+    uint32_t n_measured;   /* atomic */
+    uint32_t n_handled;    /* atomic: signals; without those */
     uint32_t n_armed_seen;
     uint64_t cost_ns; /* CPU time of all of them */
     uint64_t start_cpu_ns;

@@ -4,8 +4,8 @@
  * Two clocks, which the kernel runs only while the thread runs, and neither of which cuts a system
  * call short:
  * - A perf event on the thread's task clock, as fine as is wanted, that fires in user mode only.
- * Its descriptor is closed at once: a mapping of one page keeps it alive, so that nothing of it is
- *   among the program's files.
+ *   Its descriptor is closed at once: a mapping of one page keeps it alive, so that nothing of it
+ * is among the program's files.
  * - A POSIX timer on the thread's CPU clock, which only sees the ticks of the system (100 to 1000 a
  *   second), in user mode and in the kernel; its signal is sent when the thread comes back to user
  *   mode. It needs Linux 5.11: before, the signal could end a system call.

@@ -212,9 +212,8 @@ def test_calls_by_line(tmp_path: Path) -> None:
     edges = profile.edges
     for row, callee in enumerate(edges.callee):
         function = list(profile.calls.function).index(callee)
-        # The cost of events is rounded in each place where it is taken out.
-        assert edges.inclusive[row] <= profile.calls.inclusive[function] + 100, names[function]
-        assert edges.exclusive[row] <= profile.calls.exclusive[function] + 100
+        assert edges.inclusive[row] <= profile.calls.inclusive[function], names[function]
+        assert edges.exclusive[row] <= profile.calls.exclusive[function], names[function]
 
 
 def test_calls_from_hot_code(tmp_path: Path) -> None:

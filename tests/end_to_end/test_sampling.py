@@ -225,6 +225,28 @@ print(subprocess.run([sys.executable, "-c", "import signal; print(signal.pthread
                      capture_output=True, text=True).stdout)
 """
 
+# 3.13.5 counts the threads in os.fork after these hooks, which give pending calls their turn.
+FORK_HOOKS = """
+import warnings
+warnings.simplefilter("error", DeprecationWarning)
+n_threads = set()
+
+def settle():
+    for i in range(200):
+        str(i)
+    n_threads.add(len(os.listdir("/proc/self/task")))
+
+os.register_at_fork(after_in_parent=settle)
+for i in range(20):
+    work(10)
+    child = os.fork()
+    if child == 0:
+        os._exit(0)
+    os.waitpid(child, 0)
+busy(30)
+print(n_threads)
+"""
+
 DESCRIPTORS = """
 print(sorted(os.listdir("/proc/self/fd")), os.open("/dev/null", os.O_RDONLY))
 busy(30)
@@ -311,6 +333,7 @@ os.execv(sys.executable, [sys.executable, "-c",
         pytest.param(FAULT_HANDLER, id="fault handler"),
         pytest.param(END_AT_ONCE, id="_exit"),
         pytest.param(CHILDREN, id="children"),
+        pytest.param(FORK_HOOKS, id="fork hooks"),
         pytest.param(HANDLERS, id="handlers"),
     ],
 )

@@ -108,8 +108,11 @@ static void periods_grow_with_samples_and_with_their_cost(void)
         CHECK(period >= before);
         before = period;
     }
-    CHECK(meter_period_ns(0, 1000000) < 2 * MS); /* a short run has to have some */
-    CHECK(meter_period_ns(100000, 100000) >= 5 * MS);
+    CHECK_EQ(meter_period_ns(0, 0), MS / 5);
+    CHECK_EQ(meter_period_ns(0, 50000), MS);            /* a twentieth */
+    CHECK_EQ(meter_period_ns(0, 1000000), MS + MS / 2); /* a short run has to have some */
+    CHECK_EQ(meter_period_ns(100000, 0), MS);
+    CHECK_EQ(meter_period_ns(100000, 100000), 5 * MS); /* a fiftieth */
 }
 
 static void random_periods_have_the_wanted_mean(void)
