@@ -196,16 +196,19 @@ static int take_back(struct history *history, const struct event *event, uint32_
     return 0;
 }
 
-static void apply_mark(struct history *history, const struct event *event)
+static int apply_mark(struct history *history, const struct event *event)
 {
+    if (event->address == MARK_USER)
+        return reduce_marks_add(&history->marks, (uint32_t)event->size, history->sites.items);
     if (event->address == MARK_LOST)
         history->n_lost += event->size;
     if (event->address != MARK_END_OF_SCRIPT)
-        return;
+        return 0;
 #define MARK(name) reduce_##name##_mark(&history->name, history->sites.items, history->sites.n);
     REDUCERS(MARK)
 #undef MARK
     python_heap_mark(&history->python_heap);
+    return 0;
 }
 
 /* Where objects are counted one by one, what they are cut from is not. */
@@ -233,7 +236,7 @@ enum apply_verdict history_apply(struct history *history, const struct event *ev
     } else if (event->kind == EVENT_UNFREE) {
         failed = take_back(history, event, stream);
     } else if (event->kind == EVENT_MARK) {
-        apply_mark(history, event);
+        failed = apply_mark(history, event);
     } else {
         failed = release(history, event, stream);
     }

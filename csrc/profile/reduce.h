@@ -74,10 +74,36 @@ struct reduce_leaks {
     bool marked;
 };
 
+struct marked_site {
+    struct amount at_mark; /* the last mark */
+    bool changed;          /* since then: stands in `changed` */
+};
+
+struct user_mark {
+    uint32_t label; /* string id of the log */
+};
+
+/* A site whose live memory at this mark is another than at the mark before. */
+struct mark_row {
+    uint32_t mark;
+    uint32_t site;
+    int64_t bytes; /* live */
+    int64_t blocks;
+};
+
+/* What is live at each mark of the program's own: a site has a row where it changed. */
+struct reduce_marks {
+    VEC(struct marked_site) sites;
+    VEC(uint32_t) changed;
+    VEC(struct user_mark) marks;
+    VEC(struct mark_row) rows; /* by mark */
+};
+
 #define REDUCERS(X) \
     X(totals)       \
     X(peak)         \
-    X(leaks)
+    X(leaks)        \
+    X(marks)
 
 /*
  * grow: there are n sites now (-1: no memory left). change: one event. mark: the end-of-script
@@ -92,5 +118,8 @@ struct reduce_leaks {
     void reduce_##name##_release(struct reduce_##name *self);
 REDUCERS(DECLARE_REDUCER)
 #undef DECLARE_REDUCER
+
+/* The program's next own mark. -1: no memory left. */
+NODISCARD int reduce_marks_add(struct reduce_marks *self, uint32_t label, const struct site *sites);
 
 #endif

@@ -150,6 +150,28 @@ static int put_values(PyObject *out, const struct built_profile *profile)
     return PUT_TABLE(out, "leaks_by_site", &history->leaks.sites, leaks);
 }
 
+/* The program's own marks, and what changed from one to the next; see reduce.h. */
+static int put_marks(PyObject *out, const struct built_profile *profile)
+{
+    static const struct field rows[] = {FIELD(struct mark_row, mark), FIELD(struct mark_row, site),
+                                        FIELD(struct mark_row, bytes),
+                                        FIELD(struct mark_row, blocks)};
+    const struct reduce_marks *marks = &profile->history.marks;
+    PyObject *labels = PyList_New((Py_ssize_t)marks->marks.n);
+    if (labels == NULL)
+        return -1;
+    for (size_t i = 0; i < marks->marks.n; i++) {
+        uint32_t row = stacks_string_row(&profile->stacks, marks->marks.items[i].label);
+        PyObject *number = PyLong_FromUnsignedLong(row);
+        if (number == NULL) {
+            Py_DECREF(labels);
+            return -1;
+        }
+        PyList_SET_ITEM(labels, (Py_ssize_t)i, number);
+    }
+    return put(out, "marks", labels) != 0 ? -1 : PUT_TABLE(out, "at_marks", &marks->rows, rows);
+}
+
 static int put_tables(PyObject *out, const struct built_profile *profile)
 {
     const struct stacks *stacks = &profile->stacks;
@@ -162,7 +184,10 @@ static int put_tables(PyObject *out, const struct built_profile *profile)
         PUT_TABLE(out, "edges", &profile->results.edges, edge_fields) != 0 ||
         PUT_TABLE(out, "buckets", &profile->results.buckets, bucket_fields) != 0)
         return -1;
-    return put_threads(out, profile) != 0 || put_values(out, profile) != 0 ? -1 : 0;
+    return put_threads(out, profile) != 0 || put_values(out, profile) != 0 ||
+                   put_marks(out, profile) != 0
+               ? -1
+               : 0;
 }
 
 /* ---- numbers and texts --------------------------------------------------------------------- */

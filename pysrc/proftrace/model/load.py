@@ -22,6 +22,7 @@ from proftrace.model.profile import (
     FrameTable,
     FunctionTable,
     LineTable,
+    MarkTable,
     Profile,
     PythonHeap,
     SampleTable,
@@ -160,6 +161,7 @@ def _profile_from_log(path: str, log: _Log) -> Profile:
         calls=_calls(log["calls"]),
         lines=_lines(log["lines"], log["buckets"]["count"]),
         edges=_edges(log["edges"]),
+        marks=_marks(log),
         sources=_sources(log),
         meta=MappingProxyType(log["meta"]),
         header=MappingProxyType({**log["header"], "end_of_script": int(log["ending"]["marked"])}),
@@ -238,6 +240,17 @@ def _edges(table: _Bytes) -> EdgeTable:
         _values(table["calls"]),
         _values(table["inclusive_ns"]),
         _values(table["exclusive_ns"]),
+    )
+
+
+def _marks(log: _Log) -> MarkTable:
+    table = log["at_marks"]
+    return MarkTable(
+        array("I", log["marks"]),
+        _ids(table["mark"]),
+        _ids(table["site"]),
+        _values(table["bytes"]),
+        _values(table["blocks"]),
     )
 
 

@@ -151,6 +151,24 @@ class SampleTable:
 
 
 @dataclass(frozen=True, slots=True)
+class MarkTable:
+    """What was live at the program's own marks, in their order.
+
+    `labels`: string ids. The columns have a row where a sample (row of SampleTable) had another
+    amount live at a mark than at the one before; before the first all were 0.
+    """
+
+    labels: Column = field(default_factory=lambda: array("I"))
+    mark: Column = field(default_factory=lambda: array("I"))
+    sample: Column = field(default_factory=lambda: array("I"))
+    bytes: Column = field(default_factory=lambda: array("q"))
+    blocks: Column = field(default_factory=lambda: array("q"))
+
+    def __len__(self) -> int:
+        return len(self.labels)
+
+
+@dataclass(frozen=True, slots=True)
 class CallTable:
     """Profiled functions: function id, source id (0 = no text), counts, and times in ns.
 
@@ -285,6 +303,7 @@ class Profile:
     calls: CallTable
     lines: LineTable
     edges: EdgeTable = field(default_factory=EdgeTable)
+    marks: MarkTable = field(default_factory=MarkTable)
     sources: Mapping[int, Source] = field(default_factory=dict)
     meta: Mapping[str, str] = field(default_factory=dict)
     header: Mapping[str, int] = field(default_factory=dict)

@@ -43,9 +43,7 @@ def sections(*paths: str) -> list[FunctionLines]:
     return line_table(load_results(paths).profiles)
 
 
-def test_a_merged_file_says_what_its_parts_say_together(
-    tmp_path: Path, one: str, two: str
-) -> None:
+def test_a_merged_file_says_what_its_parts_say_together(tmp_path: Path, one: str, two: str) -> None:
     merged = merge(tmp_path / "all.lprof", one, two)
     (section,) = sections(merged)
     assert {n: (v.hits, v.inclusive) for n, v in section.lines.items()} == {
