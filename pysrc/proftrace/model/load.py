@@ -1,4 +1,4 @@
-"""Reads a log file into a profile: the only importer of `_reader`."""
+"""Reads a result file into a profile: the only importer of `_reader`."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from typing import Any
 
 from proftrace import _reader
 from proftrace.errors import CaptureFileError
+from proftrace.model.line_pickle import is_pickle, load_line_pickle
 from proftrace.model.profile import (
     LINE_METRICS,
     MEMORY_METRICS,
@@ -57,8 +58,11 @@ def load_profile(path: str, *, native: bool = True) -> Profile:
 
 
 def load_profiles(path: str, *, native: bool = True) -> list[Profile]:
-    """Return the profile of each process in a file: one, unless it is a merged file."""
+    """Return the profile of each process in a file: one, unless it is a merged file. A result of
+    line_profiler is read as well."""
     path = os.fspath(path)
+    if is_pickle(path):
+        return [load_line_pickle(path)]
     profiles: list[Profile] = []
     start = 0
     while start or not profiles:

@@ -116,8 +116,9 @@ def _wrapped(text: str, terminal: Terminal, indent: str) -> list[str]:
 
 
 def _totals(one: FunctionStats, terminal: Terminal) -> str:
+    calls = one.lines.calls  # 0: not counted; line_profiler does not
     parts = [
-        f"{format_count(one.lines.calls)} call{'' if one.lines.calls == 1 else 's'}",
+        *([f"{format_count(calls)} call{'' if calls == 1 else 's'}"] if calls else []),
         f"total {_with_error(one.lines.total, one.inclusive_error, terminal)}",
         f"self {_with_error(one.exclusive, one.exclusive_error, terminal)}",
     ]

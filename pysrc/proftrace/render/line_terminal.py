@@ -103,7 +103,8 @@ def _heading(section: FunctionLines, terminal: Terminal, whole: int, length: int
     right = format_time(section.total)
     if whole > 0:
         right += f"  {min(100.0, 100 * section.total / whole):.1f} %"
-    right += f"  {format_count(section.calls)} call{'' if section.calls == 1 else 's'}"
+    if section.calls:  # line_profiler counts none
+        right += f"  {format_count(section.calls)} call{'' if section.calls == 1 else 's'}"
     if "samples" in section.regimes:
         right += "  sampled"
     room = min(terminal.width, _WIDEST_HEADING) - len(right) - 2
