@@ -29,10 +29,10 @@ int reader_put_modules(PyObject *out, const struct dictionary *tables, const uin
     return put(out, "modules", list);
 }
 
-const char reader_append_log_doc[] =
-    PyDoc_STR("append_log(path, start, descriptor)\n--\n\n"
-              "Write the log at an offset of a file, with what its ring holds, to a descriptor.\n"
-              "Return the offset of the next log, 0 behind the last. Raise ReadError(message, kind).");
+const char reader_append_log_doc[] = PyDoc_STR(
+    "append_log(path, start, descriptor)\n--\n\n"
+    "Write the log at an offset of a file, with what its ring holds, to a descriptor.\n"
+    "Return the offset of the next log, 0 behind the last. Raise ReadError(message, kind).");
 
 PyObject *reader_append_log(PyObject *module, PyObject *args)
 {
