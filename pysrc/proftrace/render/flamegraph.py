@@ -6,18 +6,23 @@ the graph in its place. Nothing of the environment or of the program's arguments
 
 from __future__ import annotations
 
-import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
-from functools import cache
 from html import escape
-from importlib.resources import files
-from pathlib import PurePath
 
 from proftrace.model.profile import Column, Metric, Profile
+from proftrace.render.page import (
+    fill,
+    items,
+    program_name,
+    python_of,
+    recorded_at,
+    shown,
+    viewer_file,
+    viewer_script,
+)
 from proftrace.render.tree_codec import encode_tree
-from proftrace.units import format_share, format_value, printable
+from proftrace.units import format_share, format_value
 from proftrace.views.call_tree import CallTree, Place, build_call_tree, place_own, place_totals
 from proftrace.views.selection import Selection
 
@@ -73,9 +78,9 @@ def render(profile: Profile, options: FlamegraphOptions | None = None) -> str:
 def render_subject(profile: Profile, subject: Subject, notes: Sequence[str] = ()) -> str:
     """Return the page that shows any metric of a profile."""
     tree = build_call_tree(profile, (subject.weight, subject.count))
-    program = _program(profile.meta.get("program", ""))
-    return _fill(
-        _viewer_file("page.html"),
+    program = program_name(profile.meta.get("program", ""))
+    return fill(
+        viewer_file("page.html"),
         text={
             "title": f"{subject.title} - {program}",
             "subject": subject.title,
@@ -85,38 +90,13 @@ def render_subject(profile: Profile, subject: Subject, notes: Sequence[str] = ()
         },
         markup={
             "facts": _facts(profile, tree, subject),
-            "notes": _notes([*notes, *profile.warnings]),
+            "notes": items([*notes, *profile.warnings]),
             "summary": _summary(tree, subject),
-            "style": _viewer_file("viewer.css"),
+            "style": viewer_file("viewer.css"),
             "data": encode_tree(tree),
-            "script": _script(),
+            "script": viewer_script(),
         },
     )
-
-
-def _program(path: str) -> str:
-    """Return a name for what was run: a script without its folder, a module, code of -c."""
-    return "code of -c" if path == "-c" else _shown(PurePath(path).name) or "unnamed program"
-
-
-def _fill(template: str, text: Mapping[str, str], markup: Mapping[str, str]) -> str:
-    """Put values in the place of their markers, {{name}}, in one pass: what a value holds is not
-    looked at again. `text` is escaped."""
-    values = {name: escape(value) for name, value in text.items()} | dict(markup)
-    return re.sub(r"\{\{([a-z-]+)\}\}", lambda match: values[match[1]], template)
-
-
-@cache
-def _viewer_file(name: str) -> str:
-    return files("proftrace.render").joinpath("viewer", name).read_text(encoding="utf-8")
-
-
-@cache
-def _script() -> str:
-    """Return the viewer's scripts, in the order of their names, as one."""
-    folder = files("proftrace.render").joinpath("viewer")
-    names = sorted(item.name for item in folder.iterdir() if item.name.endswith(".js"))
-    return "".join(_viewer_file(name) for name in names)
 
 
 def _facts(profile: Profile, tree: CallTree, subject: Subject) -> str:
@@ -130,25 +110,14 @@ def _facts(profile: Profile, tree: CallTree, subject: Subject) -> str:
         number = profile.totals["n_allocations"]
         facts.append(f"{number:,} {_plural('allocations', number)} in all")
     if "start_wall_ns" in profile.header:
-        start = datetime.fromtimestamp(profile.header["start_wall_ns"] / 1e9, UTC)
-        facts.append(f"recorded {start:%Y-%m-%d %H:%M:%S} UTC")
-    if python := profile.meta.get("python") or _version_in(profile.header):
-        facts.append(f"Python {_shown(python)}")
-    return "".join(f"<li>{escape(fact)}</li>" for fact in facts)
+        facts.append(recorded_at(profile.header))
+    if python := python_of(profile.meta, profile.header):
+        facts.append(python)
+    return items(facts)
 
 
 def _plural(noun: str, number: int) -> str:
     return noun if number != 1 else noun.removesuffix("s")
-
-
-def _version_in(header: Mapping[str, int]) -> str:
-    """Return the version of Python by the file's header: "3.13.0", "" if it has none."""
-    number = header.get("python_hexversion", 0)
-    return f"{number >> 24}.{number >> 16 & 255}.{number >> 8 & 255}" if number else ""
-
-
-def _notes(notes: Sequence[str]) -> str:
-    return "".join(f"<li>{escape(_shown(note))}</li>" for note in notes)
 
 
 def _summary(tree: CallTree, subject: Subject) -> str:
@@ -176,8 +145,8 @@ def _summary_row(
     whole, unit = tree.total[0][0], subject.weight.unit
     where = tree.places[place]
     return (
-        f'<tr><td class="name"><bdi>{escape(_shown(where.name))}</bdi></td>'
-        f"<td><bdi>{escape(_shown(location(where)))}</bdi></td>"
+        f'<tr><td class="name"><bdi>{escape(shown(where.name))}</bdi></td>'
+        f"<td><bdi>{escape(shown(location(where)))}</bdi></td>"
         f"{_number_cells(own[0][place], whole, unit)}"
         f"{_number_cells(total[0][place], whole, unit)}"
         f"<td>{format_value(own[1][place], subject.count.unit)}</td></tr>"
@@ -191,11 +160,3 @@ def _number_cells(value: int, whole: int, unit: str) -> str:
 def location(place: Place) -> str:
     """Return file and line as one text, "" when the place is in no file."""
     return f"{place.file}:{place.line}" if place.file and place.line else place.file
-
-
-def _shown(text: str, limit: int = 300) -> str:
-    """Return a text as people may see it, cut in its middle when it is very long."""
-    text = printable(text)
-    if len(text) > limit:
-        text = f"{text[: limit // 2]}…{text[-limit // 2 :]}"
-    return text

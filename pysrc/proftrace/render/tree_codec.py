@@ -1,25 +1,20 @@
-"""A call tree as text for a page: varint columns, deflated, in base64.
+"""A call tree as text for a page: see `render/payload.py` for the form.
 
-    payload = header length (4 bytes, little endian) | header (JSON) | columns
-    header  = {"v", "n", "metrics", "strings", "columns": [[name, bytes], ...]}
+    header = {"v", "n", "metrics", "strings", "columns": [[name, bytes], ...]}
 
-Columns are varints (7 bits a byte, low bits first). Totals, depths and positions are not stored:
-the page computes them. `10_codec.js` of the viewer reads this; docs/flamegraph.md describes it.
+Totals, depths and positions are not stored: the page computes them. docs/flamegraph.md describes
+the columns.
 """
 
 from __future__ import annotations
 
-import base64
-import json
-import zlib
 from collections import Counter
 from collections.abc import Iterable, Sequence
 
+from proftrace.render.payload import encode_payload, varints
 from proftrace.units import printable
 from proftrace.views.call_tree import CallTree, Place
 from proftrace.views.origin import origin_of
-
-VERSION = 1
 
 
 def encode_tree(tree: CallTree) -> str:
@@ -27,36 +22,20 @@ def encode_tree(tree: CallTree) -> str:
     ranked, rank = _by_frequency(tree)
     strings: dict[str, int] = {}
     columns = [
-        ("pops", _varints(_pops(tree.depth))),
-        ("place", _varints(rank[place] for place in tree.place)),
+        ("pops", varints(_pops(tree.depth))),
+        ("place", varints(rank[place] for place in tree.place)),
         *_place_columns([tree.places[place] for place in ranked], strings),
         *_own_columns(tree),
     ]
     header = {
-        "v": VERSION,
         "n": len(tree),
         "metrics": [
             {"name": metric.name, "unit": metric.unit, "title": metric.title}
             for metric in tree.metrics
         ],
         "strings": list(strings),
-        "columns": [[name, len(data)] for name, data in columns],
     }
-    text = json.dumps(header, separators=(",", ":")).encode()
-    payload = b"".join([len(text).to_bytes(4, "little"), text, *(data for _, data in columns)])
-    deflate = zlib.compressobj(level=9, wbits=-15)
-    return base64.b64encode(deflate.compress(payload) + deflate.flush()).decode()
-
-
-def _varints(values: Iterable[int]) -> bytes:
-    data = bytearray()
-    append = data.append
-    for value in values:
-        while value > 0x7F:
-            append(value & 0x7F | 0x80)
-            value >>= 7  # noqa: PLW2901
-        append(value)
-    return bytes(data)
+    return encode_payload(header, columns)
 
 
 def _by_frequency(tree: CallTree) -> tuple[list[int], dict[int, int]]:
@@ -78,12 +57,12 @@ def _place_columns(places: Sequence[Place], strings: dict[str, int]) -> list[tup
         return strings.setdefault(printable(text), len(strings))
 
     return [
-        ("place_name", _varints([number(place.name) for place in places])),
-        ("place_file", _varints([number(place.file) for place in places])),
-        ("place_line", _varints(place.line for place in places)),
+        ("place_name", varints([number(place.name) for place in places])),
+        ("place_file", varints([number(place.file) for place in places])),
+        ("place_line", varints(place.line for place in places)),
         (
             "place_origin",
-            _varints(int(origin_of(place.file, native=place.native)) for place in places),
+            varints(int(origin_of(place.file, native=place.native)) for place in places),
         ),
     ]
 
@@ -92,7 +71,7 @@ def _own_columns(tree: CallTree) -> list[tuple[str, bytes]]:
     """Return where own values are (steps from one such node to the next), then one column each."""
     nodes = [node for node in range(len(tree)) if any(column[node] for column in tree.own)]
     steps = [node - before for node, before in zip(nodes, [0, *nodes], strict=False)]
-    columns = [("own_at", _varints(steps))]
+    columns = [("own_at", varints(steps))]
     for number, column in enumerate(tree.own):
-        columns.append((f"own_{number}", _varints(column[node] for node in nodes)))
+        columns.append((f"own_{number}", varints(column[node] for node in nodes)))
     return columns

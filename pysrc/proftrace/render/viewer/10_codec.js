@@ -1,5 +1,5 @@
 'use strict';
-// The data of the page: base64 text -> deflate -> header and columns. render/tree_codec.py writes
+// The data of the page: base64 text -> deflate -> header and columns. render/payload.py writes
 // it. Pure but for DecompressionStream.
 
 const CODEC_VERSION = 1;
@@ -13,7 +13,7 @@ function bytesFromBase64(text) {
 
 async function inflateRaw(bytes) {
   if (typeof DecompressionStream === 'undefined') {
-    throw new Error('This browser cannot unpack the graph (it has no DecompressionStream).');
+    throw new Error('This browser cannot unpack the data (it has no DecompressionStream).');
   }
   const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream('deflate-raw'));
   return new Uint8Array(await new Response(stream).arrayBuffer());
@@ -46,7 +46,7 @@ function decodePayload(bytes) {
   const size = new DataView(bytes.buffer, bytes.byteOffset).getUint32(0, true);
   const header = JSON.parse(new TextDecoder().decode(bytes.subarray(4, 4 + size)));
   if (header.v !== CODEC_VERSION) {
-    throw new Error(`The graph is of version ${header.v}; this page reads ${CODEC_VERSION}.`);
+    throw new Error(`The data is of version ${header.v}; this page reads ${CODEC_VERSION}.`);
   }
   const columns = {};
   let offset = 4 + size;

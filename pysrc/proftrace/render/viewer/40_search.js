@@ -1,17 +1,6 @@
 'use strict';
 // Search: a pattern is tried once for each place, never for each node. Pure.
 
-// Return {test, valid}: a case-insensitive regular expression, or the plain text when it is none.
-function compileSearch(pattern) {
-  try {
-    const regex = new RegExp(pattern, 'i');
-    return { valid: true, test: (text) => regex.test(text) };
-  } catch {
-    const plain = pattern.toLowerCase();
-    return { valid: false, test: (text) => text.toLowerCase().includes(plain) };
-  }
-}
-
 function searchTextOf(place) {
   const location = locationOf(place);
   return location ? `${place.name} ${location}` : place.name;

@@ -2,20 +2,6 @@
 // The words around the graph: tooltip, details, search result, legend. Text goes in by textContent
 // only: names are data.
 
-const LONGEST_TEXT = 240;
-
-function shorten(text) {
-  if (text.length <= LONGEST_TEXT) return text;
-  return `${text.slice(0, LONGEST_TEXT / 2)}…${text.slice(-LONGEST_TEXT / 2)}`;
-}
-
-function element(tag, text, className) {
-  const made = document.createElement(tag);
-  if (text !== undefined) made.textContent = text;
-  if (className) made.className = className;
-  return made;
-}
-
 // What is known of a node, as [name, text] pairs.
 function factsOf(model, node, zoom, countNoun) {
   const [weight, count] = model.metrics;

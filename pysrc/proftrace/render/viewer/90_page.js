@@ -1,8 +1,6 @@
 'use strict';
 // The page: connects the view with the controls, the keys and the mouse.
 
-const THEME_KEY = 'proftrace-theme';
-
 class Page {
   constructor(model, countNoun) {
     this.model = model;
@@ -13,7 +11,7 @@ class Page {
     this.history = new ZoomHistory(model, (node) => this.view.zoomTo(node));
     this.matchIndex = -1;
     this.showTable(false); // unless there is nothing else to show
-    this.applyTheme(this.storedTheme());
+    this.applyTheme(storedTheme());
     this.listen();
     this.view.zoomTo(this.history.nodeOfPage());
     this.view.animation = null;
@@ -34,8 +32,7 @@ class Page {
     parts.canvas.addEventListener('mouseleave', () => this.leave());
     parts.canvas.addEventListener('click', (event) => this.onClick(event));
     parts.scroller.addEventListener('scroll', () => this.leave(), { passive: true });
-    const system = window.matchMedia('(prefers-color-scheme: dark)');
-    system.addEventListener('change', () => this.applyTheme(this.storedTheme()));
+    onSystemTheme(() => this.applyTheme(storedTheme()));
   }
 
   changed(what) {
@@ -73,27 +70,14 @@ class Page {
     if (!shown) this.view.requestDraw();
   }
 
-  // Storage may be closed to pages from files: then the system decides each time.
-  storedTheme() {
-    let stored = null;
-    try {
-      stored = window.localStorage.getItem(THEME_KEY);
-    } catch { /* not allowed here */ }
-    const isDark = window.matchMedia('(prefers-color-scheme: dark)').matches;
-    return stored in THEMES ? stored : (isDark ? 'dark' : 'light');
-  }
-
   toggleTheme() {
     const theme = this.view.theme === 'dark' ? 'light' : 'dark';
-    try {
-      window.localStorage.setItem(THEME_KEY, theme);
-    } catch { /* not allowed here */ }
+    rememberTheme(theme);
     this.applyTheme(theme);
   }
 
   applyTheme(theme) {
-    document.documentElement.dataset.theme = theme;
-    this.parts.theme.setAttribute('aria-pressed', String(theme === 'dark'));
+    showTheme(theme, this.parts.theme);
     fillLegend(this.parts.legend, this.model, theme);
     this.view.setTheme(theme);
   }
