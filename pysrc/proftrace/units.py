@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 _BYTE_UNITS = ("B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB")
+_SI_UNITS = ("B", "kB", "MB", "GB", "TB", "PB", "EB")
+_LARGEST_SIZE = (1 << 63) - 1
 _TIME_UNITS = ((1, "ns"), (1_000, "us"), (1_000_000, "ms"), (1_000_000_000, "s"))
 
 
@@ -17,6 +19,47 @@ def format_bytes(value: int) -> str:
     if text == "1024.0" and exponent + 1 < len(_BYTE_UNITS):
         text, exponent = "1.0", exponent + 1
     return f"{sign}{text} {_BYTE_UNITS[exponent]}"
+
+
+def format_bytes_si(value: int) -> str:
+    """Return a size in units of 1000: "17 B", "1.0 kB", "512.4 MB"."""
+    size, exponent = float(abs(value)), 0
+    while size >= 999.95 and exponent + 1 < len(_SI_UNITS):
+        size, exponent = size / 1000, exponent + 1
+    sign = "-" if value < 0 else ""
+    return f"{sign}{size:.{1 if exponent else 0}f} {_SI_UNITS[exponent]}"
+
+
+def parse_bytes(text: str) -> int:
+    """Return the bytes of a size: "24 MB" is 24,000,000, "24 MiB" is 25,165,824, "512" is 512.
+
+    Units are read in either case, with or without a space before them. Raise ValueError with a
+    reason that names the text.
+    """
+    words = text.strip()
+    number = words.rstrip("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ")
+    unit = words[len(number) :].lower()
+    for base, units in ((1000, _SI_UNITS), (1024, _BYTE_UNITS)):
+        names = [name.lower() for name in units]
+        if (unit or "b") in names:
+            value = _decimal(number.strip(), base ** names.index(unit or "b"))
+            break
+    else:
+        raise ValueError(f"{text!r} is not a size: the unit is one of B, kB, MB, GB, KiB, MiB, GiB")
+    if value is None:
+        raise ValueError(f'{text!r} is not a size such as "24 MB" or "512 KiB"')
+    if value > _LARGEST_SIZE:
+        raise ValueError(f"{text!r} is more than any memory")
+    return value
+
+
+def _decimal(number: str, scale: int) -> int | None:
+    """Return `number`, digits with a point at most, times `scale`, cut to a whole number."""
+    whole, point, part = number.partition(".")
+    digits = whole + part
+    if not (digits.isascii() and digits.isdigit()) or (point and not part) or len(digits) > 30:
+        return None
+    return int(digits) * scale // 10 ** len(part)
 
 
 def format_time(nanoseconds: int) -> str:

@@ -2,7 +2,15 @@ from __future__ import annotations
 
 import pytest
 
-from proftrace.units import format_bytes, format_count, format_share, format_time, printable
+from proftrace.units import (
+    format_bytes,
+    format_bytes_si,
+    format_count,
+    format_share,
+    format_time,
+    parse_bytes,
+    printable,
+)
 
 
 @pytest.mark.parametrize(
@@ -52,3 +60,64 @@ def test_names_stay_on_one_line_and_move_no_cursor() -> None:
     assert printable("naïve_größe") == "naïve_größe"
     assert printable("a\nb\x1b[2J\0") == "a\\nb\\x1b[2J\\x00"
     assert printable("\u202eevil\udcff") == "\\u202eevil\\udcff"
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        (0, "0 B"),
+        (999, "999 B"),
+        (1000, "1.0 kB"),
+        (18_000_173, "18.0 MB"),
+        (999_960, "1.0 MB"),
+        (-1500, "-1.5 kB"),
+        (1 << 63, "9.2 EB"),
+        (10**22, "10000.0 EB"),
+    ],
+)
+def test_bytes_in_units_of_a_thousand(value: int, text: str) -> None:
+    assert format_bytes_si(value) == text
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ("24 MB", 24_000_000),
+        ("24 MiB", 24 << 20),
+        ("5100000B", 5_100_000),
+        (" 10 kb ", 10_000),
+        ("10 KB", 10_000),
+        ("1.5 GiB", 3 << 29),
+        (".5 KiB", 512),
+        ("0.0015 kB", 1),
+        ("0 B", 0),
+        ("16", 16),
+        ("8 EiB", None),
+        ("", None),
+        ("MB", None),
+        ("lots", None),
+        ("-1 MB", None),
+        ("+1 MB", None),
+        ("1e3 MB", None),
+        ("1. MB", None),
+        ("1 000 MB", None),
+        ("٣ MB", None),
+        ("24 MBit", None),
+        ("24 Mb/s", None),
+        ("24 MB.", None),
+        ("inf B", None),
+        ("1" * 31, None),
+    ],
+)
+def test_sizes_are_read_or_refused(text: str, value: int | None) -> None:
+    if value is None:
+        with pytest.raises(ValueError, match="size|memory") as caught:
+            parse_bytes(text)
+        assert repr(text) in str(caught.value)
+    else:
+        assert parse_bytes(text) == value
+
+
+@pytest.mark.parametrize("value", [0, 17, 1000, 1024, 123_456_789])
+def test_whole_sizes_are_read_as_they_are_written(value: int) -> None:
+    assert parse_bytes(f"{value} B") == value
