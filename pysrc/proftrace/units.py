@@ -59,7 +59,8 @@ def _decimal(number: str, scale: int) -> int | None:
     digits = whole + part
     if not (digits.isascii() and digits.isdigit()) or (point and not part) or len(digits) > 30:
         return None
-    return int(digits) * scale // 10 ** len(part)
+    value: int = int(digits) * scale // 10 ** len(part)
+    return value
 
 
 def format_time(nanoseconds: int) -> str:

@@ -111,7 +111,7 @@ def test_bytes_in_units_of_a_thousand(value: int, text: str) -> None:
 )
 def test_sizes_are_read_or_refused(text: str, value: int | None) -> None:
     if value is None:
-        with pytest.raises(ValueError, match="size|memory") as caught:
+        with pytest.raises(ValueError, match=r"size|memory") as caught:
             parse_bytes(text)
         assert repr(text) in str(caught.value)
     else:
