@@ -34,7 +34,8 @@ PY_LAYERS = {
     "errors": set[str](),
     "_version": set[str](),
     "units": {"errors"},
-    ".": SHARED | {"lines", "memory"},
+    # What it exports is imported when it is asked for.
+    ".": SHARED | {"lines", "memory", "model.load"},
     "model": SHARED | {"_reader"},
     "views": SHARED | {"model"},
     "render": SHARED | {"model", "views"},
@@ -44,9 +45,21 @@ PY_LAYERS = {
     "run.bootstrap": SHARED | {"run", "lines", "memory"},
     "lines": SHARED | {"_lines"},
     "memory": SHARED | {"_capture"},
+    # Tracker.snapshot() reads what was recorded, and imports the reader when it is called.
+    "memory.tracker": SHARED | {"_capture", "memory", "model.load"},
 }
 # These run inside the traced program, whatever is installed there.
-TARGET_SIDE = {"errors", "units", "_version", ".", "run", "run.bootstrap", "lines", "memory"}
+TARGET_SIDE = {
+    "errors",
+    "units",
+    "_version",
+    ".",
+    "run",
+    "run.bootstrap",
+    "lines",
+    "memory",
+    "memory.tracker",
+}
 ONLY_IMPORTER_OF_READER = "model.load"
 
 

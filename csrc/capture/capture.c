@@ -8,6 +8,7 @@
 #include <dlfcn.h>
 #include <link.h> /* dl_iterate_phdr */
 #include <errno.h>
+#include <string.h>
 
 bool proftrace_capture_is_on(void)
 {
@@ -66,6 +67,30 @@ void proftrace_capture_mark(enum mark_kind kind, uint64_t value)
     if (!guard_enter())
         return;
     recorder_event(EVENT_MARK, (void *)(uintptr_t)kind, value);
+    guard_leave();
+}
+
+bool proftrace_capture_mark_label(const char *label)
+{
+    int saved = errno;
+    uint32_t id = 0;
+    if (!guard_enter())
+        return false;
+    state_lock();
+    if (proftrace_capture_is_on() && recorder_attach_locked() == 0)
+        id = definitions_string(&capture.dict, label, strlen(label));
+    state_unlock();
+    recorder_event(EVENT_MARK, (void *)(uintptr_t)MARK_USER, id);
+    guard_leave();
+    errno = saved;
+    return true;
+}
+
+void proftrace_capture_set_aside(bool aside)
+{
+    if (!guard_enter())
+        return;
+    recorder_set_aside(aside);
     guard_leave();
 }
 

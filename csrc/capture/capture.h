@@ -87,6 +87,20 @@ EXPORT void proftrace_capture_wrap_arenas(const struct capture_arenas *real,
 /* Writes what is recorded, ends and closes the file. Does nothing when recording is not on. */
 EXPORT void proftrace_capture_stop(void);
 
+/*
+ * The number of the recording that is on, 0 = none. Each start of this process has another; a
+ * followed child's recording keeps that of its parent, as it goes on for it.
+ */
+EXPORT uint64_t proftrace_capture_session(void);
+/* Stops this recording only. False: it is not on any more. */
+EXPORT bool proftrace_capture_stop_session(uint64_t session);
+
+/*
+ * While it is paused only what ends a block's life is recorded: what was allocated before may go,
+ * and nothing new is seen. A realloc ends the old block. Does nothing when recording is not on.
+ */
+EXPORT void proftrace_capture_pause(bool paused);
+
 EXPORT bool proftrace_capture_is_on(void);
 /* Tells whether the program's malloc is ours: whether the library was preloaded. */
 EXPORT bool proftrace_capture_is_preloaded(void);
@@ -94,8 +108,16 @@ EXPORT bool proftrace_capture_is_preloaded(void);
 /* Tells whether this machine's native stacks can be recorded. */
 EXPORT bool proftrace_capture_has_native(void);
 
+/*
+ * The calling thread works for us from here on, or for the program again: what it allocates
+ * meanwhile is not recorded, what it frees is.
+ */
+EXPORT void proftrace_capture_set_aside(bool aside);
+
 /* A MARK event of the calling thread. */
 EXPORT void proftrace_capture_mark(enum mark_kind kind, uint64_t value);
+/* The same with a text of the program's own. False: recording is not on. */
+EXPORT bool proftrace_capture_mark_label(const char *label);
 
 /* Names the calling thread in the capture. */
 EXPORT void proftrace_capture_name_thread(const char *name);

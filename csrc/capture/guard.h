@@ -13,9 +13,14 @@
 #include <stdint.h>
 
 extern TLS_FAST uintptr_t guard_holder;
-/* What is recorded; read by every hook, written at start and stop only. */
-enum { CAPTURE_EVENTS = 1, CAPTURE_PYTHON = 2 /* calls of Python's allocators */ };
-extern int capture_on; /* 0, or CAPTURE_EVENTS with or without CAPTURE_PYTHON */
+/* What is recorded; read by every hook, written at start, pause and stop only. */
+enum {
+    CAPTURE_EVENTS = 1,     /* anything */
+    CAPTURE_PYTHON = 2,     /* calls of Python's allocators */
+    CAPTURE_NEW = 4,        /* events are recorded that begin a block's life */
+    CAPTURE_PYTHON_NEW = 8, /* both of them */
+};
+extern int capture_on; /* 0 = off */
 
 /* Decides about a guard that is set; takes it over when its holder is gone. */
 bool guard_enter_slow(uintptr_t sp);
@@ -35,6 +40,12 @@ static inline bool guard_enter_for(int what)
 static inline bool guard_enter(void)
 {
     return guard_enter_for(CAPTURE_EVENTS);
+}
+
+/* Whether blocks that come about now are recorded; they are not while recording is paused. */
+static inline bool capture_takes_new(void)
+{
+    return likely((__atomic_load_n(&capture_on, __ATOMIC_RELAXED) & CAPTURE_NEW) != 0);
 }
 
 static inline void guard_leave(void)

@@ -23,7 +23,7 @@
 EXPORT void *malloc(size_t n_bytes)
 {
     void *block;
-    if (!guard_enter())
+    if (!guard_enter_for(CAPTURE_NEW))
         return real.malloc(n_bytes);
     block = real.malloc(n_bytes);
     if (likely(block != NULL))
@@ -48,7 +48,7 @@ EXPORT void free(void *block)
 EXPORT void *calloc(size_t n, size_t n_bytes)
 {
     void *block;
-    if (!guard_enter())
+    if (!guard_enter_for(CAPTURE_NEW))
         return real.calloc(n, n_bytes);
     block = real.calloc(n, n_bytes);
     if (likely(block != NULL))
@@ -60,10 +60,12 @@ EXPORT void *calloc(size_t n, size_t n_bytes)
 /* The old block goes before the call and the new one comes after it. */
 static void record_resized(void *old, void *block, size_t n_bytes)
 {
-    if (block != NULL)
-        recorder_allocated(EVENT_REALLOC, block, n_bytes);
-    else if (old != NULL && n_bytes != 0)
+    if (block != NULL) {
+        if (capture_takes_new())
+            recorder_allocated(EVENT_REALLOC, block, n_bytes);
+    } else if (old != NULL && n_bytes != 0) {
         recorder_event(EVENT_UNFREE, old, 0); /* it failed, and the old block is still there */
+    }
 }
 
 EXPORT void *realloc(void *old, size_t n_bytes)
@@ -113,7 +115,7 @@ EXPORT int posix_memalign(void **out, size_t alignment, size_t n_bytes)
     int error;
     if (real.posix_memalign == NULL && !(real_resolve() && real.posix_memalign != NULL))
         return ENOMEM;
-    if (!guard_enter())
+    if (!guard_enter_for(CAPTURE_NEW))
         return real.posix_memalign(out, alignment, n_bytes);
     error = real.posix_memalign(out, alignment, n_bytes);
     if (error == 0)
@@ -137,7 +139,7 @@ EXPORT int posix_memalign(void **out, size_t alignment, size_t n_bytes)
         void *block;                                                       \
         if (real.name_ == NULL && !(real_resolve() && real.name_ != NULL)) \
             return missing();                                              \
-        if (!guard_enter())                                                \
+        if (!guard_enter_for(CAPTURE_NEW))                                 \
             return real.name_ arguments_;                                  \
         block = real.name_ arguments_;                                     \
         if (block != NULL)                                                 \
@@ -168,7 +170,7 @@ EXPORT void free_aligned_sized(void *block, size_t alignment, size_t n_bytes)
 /* Memory that a file stands behind is not the heap's: it costs no more than the file's cache. */
 static bool counts_as_memory(int flags, int fd)
 {
-    return (flags & MAP_ANONYMOUS) != 0 || fd < 0;
+    return ((flags & MAP_ANONYMOUS) != 0 || fd < 0) && capture_takes_new();
 }
 
 /* MAP_FIXED takes away what was there, to the page. */
@@ -242,7 +244,7 @@ EXPORT void *mremap(void *old, size_t old_bytes, size_t n_bytes, int flags, ...)
         recorder_event(EVENT_UNFREE, old, 0);
     if (range != MAP_FAILED && (flags & MREMAP_FIXED))
         recorder_event(EVENT_MUNMAP, wanted, n_bytes);
-    if (range != MAP_FAILED && counted)
+    if (range != MAP_FAILED && counted && capture_takes_new())
         recorder_allocated(EVENT_MMAP, range, n_bytes);
     guard_leave();
     return range;

@@ -27,7 +27,7 @@ static struct capture_allocator real_domains[4]; /* by enum event_domain */
         const struct capture_allocator *real = &real_domains[domain_];                          \
         void *block;                                                                            \
         (void)unused;                                                                           \
-        if (!guard_enter_for(CAPTURE_PYTHON))                                                   \
+        if (!guard_enter_for(CAPTURE_PYTHON_NEW))                                               \
             return real->malloc(real->ctx, n_bytes);                                            \
         block = real->malloc(real->ctx, n_bytes);                                               \
         if (likely(block != NULL))                                                              \
@@ -40,7 +40,7 @@ static struct capture_allocator real_domains[4]; /* by enum event_domain */
         const struct capture_allocator *real = &real_domains[domain_];                          \
         void *block;                                                                            \
         (void)unused;                                                                           \
-        if (!guard_enter_for(CAPTURE_PYTHON))                                                   \
+        if (!guard_enter_for(CAPTURE_PYTHON_NEW))                                               \
             return real->calloc(real->ctx, n, n_bytes);                                         \
         block = real->calloc(real->ctx, n, n_bytes);                                            \
         if (likely(block != NULL))                                                              \
@@ -58,10 +58,10 @@ static struct capture_allocator real_domains[4]; /* by enum event_domain */
         if (old != NULL)                                                                        \
             recorder_event(EVENT_PYMALLOC_FREE, old, 0);                                        \
         block = real->realloc(real->ctx, old, n_bytes);                                         \
-        if (likely(block != NULL))                                                              \
-            recorder_python_allocated(EVENT_PYMALLOC_REALLOC, domain_, block, n_bytes);         \
-        else if (old != NULL)                                                                   \
+        if (unlikely(block == NULL) && old != NULL)                                             \
             recorder_event(EVENT_UNFREE, old, 0); /* it failed; 0 bytes are a size to Python */ \
+        else if (block != NULL && capture_takes_new())                                          \
+            recorder_python_allocated(EVENT_PYMALLOC_REALLOC, domain_, block, n_bytes);         \
         guard_leave();                                                                          \
         return block;                                                                           \
     }                                                                                           \
@@ -105,7 +105,7 @@ static void *arena_alloc(void *unused, size_t n_bytes)
         return real_arenas.alloc(real_arenas.ctx, n_bytes);
     before = guard_hold();
     arena = real_arenas.alloc(real_arenas.ctx, n_bytes);
-    if (arena != NULL)
+    if (arena != NULL && capture_takes_new())
         recorder_allocated(EVENT_ARENA, arena, n_bytes);
     guard_restore(before);
     return arena;

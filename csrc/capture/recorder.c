@@ -181,10 +181,36 @@ static bool prepare(struct event *event)
     return ready;
 }
 
+void recorder_set_aside(bool aside)
+{
+    struct capture_thread *thread = thread_self;
+    if (thread == NULL || thread->session != capture.session || thread->muted)
+        return;
+    thread->aside = aside;
+    thread->room = aside ? 0 : THREAD_ROOM;
+}
+
+/* What goes may be the program's. */
+static void record_aside(struct capture_thread *thread, struct event *event)
+{
+    if (event_is_allocation(event->kind))
+        return;
+    recorder_set_aside(false);
+    if (recorder_has_room(thread) || prepare(event)) {
+        event->seq = state_stamp();
+        recorder_append(thread, event);
+    }
+    recorder_set_aside(true);
+}
+
 void recorder_slow(struct event *event)
 {
     struct capture_thread *thread = thread_self;
     int saved = errno;
+    if (thread != NULL && thread->session == capture.session && thread->aside) {
+        record_aside(thread, event);
+        goto done;
+    }
     if (thread != NULL && thread->session == capture.session && thread->muted && is_muted(thread))
         goto done;
     if (!recorder_has_room(thread_self) && !prepare(event))

@@ -85,6 +85,12 @@ NODISCARD int recorder_init(void);
 /* Gives the calling thread a stream if it has none. -1 without memory. With the lock held. */
 NODISCARD int recorder_attach_locked(void);
 
+/*
+ * The calling thread works for us, or for the program again: meanwhile what it allocates is not
+ * recorded, what it frees is. With the guard held.
+ */
+void recorder_set_aside(bool aside);
+
 /* Keeps the calling thread unrecorded until these frames are gone; see capture.h. */
 void recorder_mute(const char *own_folder);
 

@@ -169,7 +169,9 @@ static int open_locked(const struct capture_options *options, const char **no_st
         return -1;
     capture.pid = getpid();
     capture.quiet = options->quiet;
-    capture.on_value = CAPTURE_EVENTS | (options->python_allocators ? CAPTURE_PYTHON : 0);
+    capture.on_value = CAPTURE_EVENTS | CAPTURE_NEW;
+    if (options->python_allocators)
+        capture.on_value |= CAPTURE_PYTHON | CAPTURE_PYTHON_NEW;
     capture.has_native = options->native;
     if (options->native)
         native_start_locked(options->binding == NULL ? NULL : options->binding->runtime);
@@ -256,6 +258,7 @@ int proftrace_capture_start(const struct capture_options *options, const char **
         failed = -1;
     }
     if (failed == 0) {
+        capture.token++;
         __atomic_store_n(&capture_on, capture.on_value, __ATOMIC_SEQ_CST);
         if (options->end_on_signals)
             signals_watch();
@@ -343,23 +346,59 @@ static bool may_end(void)
            guard_holder == 0;
 }
 
-void state_finish(void)
+/* Any capture, or only the one with this token. */
+static bool finish(uint64_t token)
 {
     uintptr_t before;
     int saved = errno;
+    bool is_it;
     if (!may_end())
-        return;
+        return false;
     before = guard_hold();
     state_lock();
-    stop_locked();
+    is_it = capture_on != 0 && (token == 0 || token == capture.token);
+    if (is_it)
+        stop_locked();
     state_unlock();
     guard_restore(before);
     errno = saved;
+    return is_it;
+}
+
+void state_finish(void)
+{
+    (void)finish(0);
 }
 
 void proftrace_capture_stop(void)
 {
     state_finish();
+}
+
+uint64_t proftrace_capture_session(void)
+{
+    return proftrace_capture_is_on() ? __atomic_load_n(&capture.token, __ATOMIC_RELAXED) : 0;
+}
+
+bool proftrace_capture_stop_session(uint64_t session)
+{
+    return session != 0 && finish(session);
+}
+
+void proftrace_capture_pause(bool paused)
+{
+    const int begins = CAPTURE_NEW | CAPTURE_PYTHON_NEW;
+    uintptr_t before = guard_hold();
+    state_lock();
+    if (capture_on != 0) {
+        int on = capture_on & ~begins;
+        if (!paused)
+            on |= CAPTURE_NEW | ((on & CAPTURE_PYTHON) != 0 ? CAPTURE_PYTHON_NEW : 0);
+        capture.on_value = on;
+        __atomic_store_n(&capture_on, on, __ATOMIC_SEQ_CST);
+    }
+    state_unlock();
+    guard_restore(before);
 }
 
 static TLS_FAST uintptr_t guard_before_exec;

@@ -25,6 +25,7 @@ struct capture_state {
     int several_threads LINE_PAIR; /* atomic: events carry a seq */
     bool has_native;               /* events name a HYBRID; see native.h */
     uint64_t session;              /* counts the captures of this process */
+    uint64_t token;                /* of who started it; a followed child's is its parent's */
     bool verify;                   /* stacks are looked at twice: see verify.h */
     struct frame_reader reader;
 

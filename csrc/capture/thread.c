@@ -74,7 +74,7 @@ struct capture_thread *thread_attach_locked(struct capture_state *state,
     thread->tid = tid;
     thread->start_mono_ns = mono_now_ns();
     thread->name[0] = '\0';
-    thread->muted = false;
+    thread->aside = thread->muted = false;
     thread->room = THREAD_ROOM;
     link_live(state, thread);
     definitions_thread(&state->dict, &(struct rec_thread){.index = thread->stream,

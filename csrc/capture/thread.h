@@ -29,6 +29,7 @@ struct capture_thread {
     uint64_t start_mono_ns;
     uint64_t n_lost;
     char name[THREAD_NAME_BYTES]; /* in the log already */
+    bool aside;                   /* works for us: what it allocates is not the program's */
     bool muted;                   /* frames of our own are still on the stack */
     uintptr_t mute_frame, mute_below, mute_below_ip;
     struct capture_thread *next; /* all live ones, or all free ones */

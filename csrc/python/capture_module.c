@@ -184,6 +184,43 @@ static PyObject *stop(PyObject *module, PyObject *unused)
     Py_RETURN_NONE;
 }
 
+static PyObject *session(PyObject *module, PyObject *unused)
+{
+    (void)module;
+    (void)unused;
+    return PyLong_FromUnsignedLongLong(proftrace_capture_session());
+}
+
+static PyObject *stop_session(PyObject *module, PyObject *number)
+{
+    const uint64_t wanted = PyLong_AsUnsignedLongLong(number);
+    (void)module;
+    if (wanted == (uint64_t)-1 && PyErr_Occurred())
+        return NULL;
+    return PyBool_FromLong(proftrace_capture_stop_session(wanted));
+}
+
+static PyObject *set_paused(PyObject *module, PyObject *paused)
+{
+    (void)module;
+    proftrace_capture_pause(paused == Py_True);
+    Py_RETURN_NONE;
+}
+
+static PyObject *set_aside(PyObject *module, PyObject *aside)
+{
+    (void)module;
+    proftrace_capture_set_aside(aside == Py_True);
+    Py_RETURN_NONE;
+}
+
+static PyObject *mark(PyObject *module, PyObject *label)
+{
+    const char *text = PyUnicode_AsUTF8(label);
+    (void)module;
+    return text == NULL ? NULL : PyBool_FromLong(proftrace_capture_mark_label(text));
+}
+
 static PyObject *mark_end_of_script(PyObject *module, PyObject *unused)
 {
     (void)module;
@@ -267,6 +304,11 @@ static PyMethodDef methods[] = {
     {"start", (PyCFunction)(void (*)(void))start, METH_VARARGS | METH_KEYWORDS, NULL},
     {"follow_children", follow_children, METH_VARARGS, NULL},
     {"stop", stop, METH_NOARGS, NULL},
+    {"session", session, METH_NOARGS, NULL},
+    {"stop_session", stop_session, METH_O, NULL},
+    {"set_paused", set_paused, METH_O, NULL},
+    {"set_aside", set_aside, METH_O, NULL},
+    {"mark", mark, METH_O, NULL},
     {"mark_end_of_script", mark_end_of_script, METH_NOARGS, NULL},
     {"is_on", is_on, METH_NOARGS, NULL},
     {"is_preloaded", is_preloaded, METH_NOARGS, NULL},

@@ -6,8 +6,10 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from proftrace._version import __version__ as __version__
     from proftrace.lines.decorator import profile as profile
+    from proftrace.memory.tracker import Tracker as Tracker
+    from proftrace.model.load import load as load
 
-__all__ = ["__version__", "profile"]
+__all__ = ["Tracker", "__version__", "load", "profile"]
 
 
 def __getattr__(name: str) -> object:
@@ -16,6 +18,14 @@ def __getattr__(name: str) -> object:
         from proftrace.lines.decorator import profile
 
         value: object = profile
+    elif name == "Tracker":
+        from proftrace.memory.tracker import Tracker
+
+        value = Tracker
+    elif name == "load":
+        from proftrace.model.load import load
+
+        value = load
     elif name == "__version__":
         from proftrace._version import __version__
 

@@ -37,6 +37,24 @@ def follow_children(boot_folder: str, boot: str) -> None:
 def stop() -> None:
     """End the recording and close the file; nothing happens when there is none."""
 
+def session() -> int:
+    """Return the number of the recording that is on, 0 = none; each start has another.
+
+    In a followed child it is that of the parent's recording, which the child's goes on for.
+    """
+
+def stop_session(number: int, /) -> bool:
+    """Do what `stop` does for this recording only; False when it is not on any more."""
+
+def set_paused(paused: bool, /) -> None:
+    """Record, or do not record, what is allocated from here on; what is freed always is."""
+
+def set_aside(aside: bool, /) -> None:
+    """Leave out what this thread allocates until it is called with False: it works for us."""
+
+def mark(label: str, /) -> bool:
+    """Write a mark of the program's own; False when nothing is being recorded."""
+
 def mark_end_of_script() -> None:
     """Write the mark at which reports judge what has leaked."""
 

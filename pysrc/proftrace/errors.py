@@ -19,5 +19,13 @@ class CaptureFileError(ProftraceError):
     """A file is missing, not a capture, empty, or of a newer version."""
 
 
+class TrackerError(ProftraceError, RuntimeError):
+    """Recording is on already, or is not on where that is needed."""
+
+
 class OutputError(ProftraceError):
     """An output file exists already or cannot be written."""
+
+
+class OutputExistsError(OutputError, FileExistsError):
+    """An output file exists already, and was not to be replaced."""

@@ -12,7 +12,7 @@ from proftrace.errors import OutputError, ProftraceError
 # Not from typing, which would import collections and re into the target.
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
 PACKAGE_FOLDER = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 BOOT_FOLDER = os.path.join(PACKAGE_FOLDER, "run", "boot")
@@ -47,7 +47,7 @@ def _start_first(settings: Mapping[str, object]) -> str | None:
     try:
         return _capture.start(
             output,
-            _describe(settings),
+            describe(str(settings["program"]), _words(settings["argv"])),
             force=bool(settings["force"]),
             quiet=bool(settings["quiet"]),
             own_folder=PACKAGE_FOLDER,
@@ -70,7 +70,7 @@ def _start_child(settings: Mapping[str, object]) -> str | None:
     stem = str(settings["output"])
     first = f"{stem}.{os.getpid()}"
     argv = _own_argv()
-    meta = _describe({"program": argv[0] if argv else "", "argv": argv})
+    meta = describe(argv[0] if argv else "", argv)
     for number in range(1, _MOST_NAMES):
         path = first if number == 1 else f"{first}.{number}"
         try:
@@ -116,13 +116,15 @@ def _own_argv() -> list[str]:
     return words[index:]
 
 
-def _describe(settings: Mapping[str, object]) -> dict[str, str]:
+def _words(argv: object) -> list[str]:
+    return [str(word) for word in argv] if isinstance(argv, list) else []
+
+
+def describe(program: str, argv: Sequence[str]) -> dict[str, str]:
     """Return what the capture says about the run."""
-    argv = settings["argv"]
-    words = [str(word) for word in argv] if isinstance(argv, list) else []
     meta = {
-        "program": str(settings["program"]),
-        "argv": "[" + ", ".join(_quote(word) for word in words) + "]",
+        "program": program,
+        "argv": "[" + ", ".join(_quote(word) for word in argv) + "]",
         "python": sys.version.split()[0],
         "tool": "memtrace",
         # Whether small objects come out of arenas: see views/notes.py.

@@ -44,6 +44,18 @@ type _Log = dict[str, Any]
 type _Bytes = Mapping[str, bytes]
 
 
+def load(path: str | os.PathLike[str], *, native: bool = True) -> Profile:
+    """Return what is in a file of either tool: a capture of memory, or results of lines.
+
+    The processes of a merged file come side by side in one profile. Without `native` the stacks of
+    a capture with native ones show their Python frames only. What is wrong but readable is in the
+    profile's `warnings`; raise `CaptureFileError` with one line when the file cannot be read.
+    """
+    from proftrace.model.combine import combine
+
+    return combine(load_profiles(os.fspath(path), native=native))
+
+
 def load_profile(path: str, *, native: bool = True) -> Profile:
     """Return the profile in a capture file; what is wrong but readable is in its `warnings`.
 
