@@ -7,6 +7,8 @@
 
 #include "profile/log_reader.h"
 
+#include "test_path.h"
+
 #include <stdbool.h>
 
 struct captured_event {
@@ -35,9 +37,6 @@ const struct captured_event *captured_at(const struct captured *captured, uint8_
 
 /* Starts a capture without Python into `path`, replacing what is there; fails the test if not. */
 void start_capture(const char *path);
-
-/* A path in a folder of this test's own, the same at each call with the same name. */
-const char *test_path(const char *name);
 
 /* Runs a function in a child process and returns its wait status; it exits with 0 if it returns. */
 int run_child(void (*run)(const char *path), const char *path);

@@ -5,6 +5,7 @@
 #include "lines/account.h"
 
 #include "check.h"
+#include "test_path.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -12,8 +13,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-static char folder[] = "/tmp/proftrace-test-XXXXXX";
-static char path[100], temporary[100];
+static const char *path, *temporary;
 static const char key;
 
 static struct result_settings settings(void)
@@ -157,7 +157,7 @@ static void a_result_that_cannot_be_written_leaves_nothing(void)
     CHECK_EQ(result_write(&to, END_CLEAN), ENOENT);
     to = settings();
     CHECK_EQ(stat(path, &before), 0);
-    to.path = folder; /* a file cannot take the place of a folder */
+    to.path = test_path(""); /* a file cannot take the place of a folder */
     CHECK(result_write(&to, END_CLEAN) != 0);
     CHECK(access(temporary, F_OK) != 0);
     CHECK_EQ(stat(path, &after), 0);
@@ -166,15 +166,12 @@ static void a_result_that_cannot_be_written_leaves_nothing(void)
 
 int main(void)
 {
-    CHECK(mkdtemp(folder) != NULL);
-    snprintf(path, sizeof path, "%s/out.lprof", folder);
-    snprintf(temporary, sizeof temporary, "%s/out.lprof.tmp", folder);
+    path = test_path("out.lprof");
+    temporary = test_path("out.lprof.tmp");
     count_something();
     a_result_holds_everything_a_report_needs();
     a_result_replaces_the_one_before();
     a_result_that_cannot_be_written_leaves_nothing();
     large_sources_take_blocks_of_their_own();
-    unlink(path);
-    rmdir(folder);
     return 0;
 }

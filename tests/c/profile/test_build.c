@@ -3,6 +3,7 @@
 
 #include "check.h"
 #include "log_fixture.h"
+#include "test_path.h"
 
 #include <unistd.h>
 
@@ -10,8 +11,7 @@
 #define GIB ((int64_t)1 << 30)
 
 static struct log_fixture log_;
-static char folder[] = "/tmp/proftrace-test-XXXXXX";
-static char path[64], ring_path[64];
+static const char *path, *ring_path;
 
 static void build(struct built_profile *profile, const char *from)
 {
@@ -266,9 +266,8 @@ static void python_frames_stand_among_native_ones(void)
 int main(int argc, char **argv)
 {
     CHECK_EQ(argc, 3);
-    CHECK(mkdtemp(folder) != NULL);
-    snprintf(path, sizeof path, "%s/log", folder);
-    snprintf(ring_path, sizeof ring_path, "%s/log.ring", folder);
+    path = test_path("log");
+    ring_path = test_path("log.ring");
     a_memory_log_is_what_was_written();
     a_lines_log_is_what_was_written();
     the_ring_is_appended();
@@ -278,7 +277,5 @@ int main(int argc, char **argv)
     the_files_of_version_1_read_as_ever(argv[1]);
     the_memory_log_of_version_2_reads_as_ever(argv[2]);
     start();
-    unlink(path);
-    rmdir(folder);
     return 0;
 }

@@ -2,6 +2,7 @@
 #include "profile/symbolize.h"
 
 #include "check.h"
+#include "test_path.h"
 
 #include <elf.h>
 #include <fcntl.h>
@@ -81,8 +82,8 @@ static void another_file_gives_no_names(void)
 static void a_damaged_file_is_survived(void)
 {
     static uint8_t bytes[1 << 22];
-    char path[] = "/tmp/proftrace-elf-XXXXXX";
-    int from = open(own_path, O_RDONLY), to = mkstemp(path);
+    const char *path = test_path("elf");
+    int from = open(own_path, O_RDONLY), to = open(path, O_RDWR | O_CREAT | O_EXCL, 0600);
     ssize_t n = read(from, bytes, sizeof bytes);
     struct rec_module module = {.id = 1};
     struct symbol_text frames[SYMBOL_MAX_FRAMES];
@@ -103,7 +104,6 @@ static void a_damaged_file_is_survived(void)
     }
     close(from);
     close(to);
-    unlink(path);
 }
 
 int main(void)
