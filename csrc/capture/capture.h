@@ -30,6 +30,7 @@ struct capture_options {
     bool follow_forks;                    /* forked children record too, into <stem>.<pid> */
     const char *stem;                     /* NULL: path */
     bool python_allocators;               /* record Python's allocators; see below */
+    uint64_t sample_bytes;                /* record one allocation in so many bytes; 0: all */
     bool verify;                          /* compare each stack with the interpreter's own view */
     const struct interp_binding *binding; /* NULL: no Python stacks */
     const struct capture_meta *metas;

@@ -62,6 +62,7 @@ static void after_fork_in_child(void)
         forget_parent();
     capture.child_waits = follow;
     if (follow) {
+        sampler_forget(&capture.sampler);
         capture.pid = getpid();
         forks_own_memory();
         __atomic_store_n(&capture_on, capture.on_value, __ATOMIC_RELAXED);

@@ -42,6 +42,28 @@ static inline bool recorder_has_room(const struct capture_thread *thread)
     return likely(thread != NULL) && likely(thread->used + RAW_EVENT_MAX_WORDS <= thread->room);
 }
 
+/* Whether a sampled capture records this event; see sampler.h. */
+static inline bool recorder_samples(const struct event *event)
+{
+    const uintptr_t address = event->address;
+    switch (event->kind) {
+    case EVENT_MMAP:
+    case EVENT_ARENA:
+    case EVENT_MARK:
+        return true;
+    case EVENT_MUNMAP:
+        sampler_unmaps(address);
+        return true;
+    case EVENT_FREE:
+    case EVENT_PYMALLOC_FREE:
+        return sampler_frees(&capture.sampler, address);
+    case EVENT_UNFREE:
+        return sampler_takes_back(&capture.sampler, address);
+    default:
+        return sampler_takes(&capture.sampler, address, event->size);
+    }
+}
+
 /* The same of one of Python's allocators. */
 static inline void recorder_python_allocated(enum event_kind kind, enum event_domain domain,
                                              const void *block, uint64_t size)
@@ -51,6 +73,8 @@ static inline void recorder_python_allocated(enum event_kind kind, enum event_do
                           .address = (uintptr_t)block,
                           .size = size,
                           .domain = (uint8_t)domain};
+    if (unlikely(capture.sampler.sample_bytes != 0) && !recorder_samples(&event))
+        return;
     if (unlikely(!recorder_has_room(thread))) {
         recorder_slow(&event);
         return;
@@ -71,6 +95,8 @@ static inline void recorder_event(enum event_kind kind, const void *address, uin
 {
     struct capture_thread *thread = thread_self;
     struct event event = {.kind = (uint8_t)kind, .address = (uintptr_t)address, .size = size};
+    if (unlikely(capture.sampler.sample_bytes != 0) && !recorder_samples(&event))
+        return;
     if (unlikely(!recorder_has_room(thread))) {
         recorder_slow(&event);
         return;

@@ -115,6 +115,7 @@ static struct file_header make_header(const struct capture_options *options, boo
         .start_mono_ns = mono_now_ns(),
         .pid = (uint32_t)getpid(),
         .ppid = (uint32_t)getppid(),
+        .sample_bytes = capture.sampler.sample_bytes,
     };
     header.options |= options->python_allocators ? OPTION_PYTHON_ALLOCATORS : 0;
     if (options->native)
@@ -197,6 +198,8 @@ static int start_locked(const struct capture_options *options, const char **no_s
         return -1;
     }
     if (follow_counts_start() != 0)
+        return -1;
+    if (sampler_start(&capture.sampler, options->sample_bytes) != 0)
         return -1;
     forks_own_memory();
     return open_locked(options, no_stacks);

@@ -11,6 +11,7 @@
 #include "capture/definitions.h"
 #include "capture/native.h"
 #include "capture/ring_file.h"
+#include "capture/sampler.h"
 #include "capture/settings.h"
 #include "capture/signals.h"
 #include "capture/thread.h"
@@ -28,6 +29,7 @@ struct capture_state {
     uint64_t token;                /* of who started it; a followed child's is its parent's */
     bool verify;                   /* stacks are looked at twice: see verify.h */
     struct frame_reader reader;
+    struct sampler sampler;
 
     uint64_t last_seq LINE_PAIR; /* atomic */
 

@@ -16,7 +16,7 @@ void file_header_put(uint8_t out[FILE_HEADER_BYTES], const struct file_header *h
     memset(out, 0, FILE_HEADER_BYTES);
     put_bytes(&to, FILE_MAGIC, FILE_MAGIC_BYTES);
     put_u16(&to, FORMAT_VERSION);
-    put_u16(&to, FORMAT_MIN_READER);
+    put_u16(&to, header->sample_bytes != 0 ? FORMAT_MIN_READER_BOUNDED : FORMAT_MIN_READER);
     put_u32(&to, BYTE_ORDER_MARK);
     put_u32(&to, FILE_HEADER_BYTES);
     put_u32(&to, header->content);
@@ -27,6 +27,7 @@ void file_header_put(uint8_t out[FILE_HEADER_BYTES], const struct file_header *h
     put_u32(&to, header->pid);
     put_u32(&to, header->ppid);
     put_bytes(&to, header->session_id, SESSION_ID_BYTES);
+    put_u64(&to, header->sample_bytes);
     to.p = out + HEADER_CRC_AT;
     put_u32(&to, crc32c(0, out, HEADER_CRC_AT));
 }
@@ -63,6 +64,8 @@ enum header_verdict file_header_get(const uint8_t *bytes, size_t n_bytes,
     header->pid = get_u32(&from);
     header->ppid = get_u32(&from);
     memcpy(header->session_id, from.p, SESSION_ID_BYTES);
+    from.p += SESSION_ID_BYTES;
+    header->sample_bytes = header->version < 3 ? 0 : get_u64(&from);
     from.p = bytes + HEADER_CRC_AT;
     return get_u32(&from) == crc32c(0, bytes, HEADER_CRC_AT) ? HEADER_OK : HEADER_CORRUPT;
 }

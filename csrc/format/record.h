@@ -12,8 +12,9 @@
 
 #include "base/bytes.h"
 
-#define FORMAT_VERSION 2
-#define FORMAT_MIN_READER 2
+#define FORMAT_VERSION 3
+#define FORMAT_MIN_READER 2         /* of a log that version 2 would understand */
+#define FORMAT_MIN_READER_BOUNDED 3 /* of a sampled one: its numbers have to be scaled */
 
 /* ---- file header ------------------------------------------------------------------------- */
 
@@ -43,6 +44,7 @@ struct file_header {
     uint32_t ppid;
     uint32_t python_hexversion;
     uint8_t session_id[SESSION_ID_BYTES]; /* random: ties a ring file to its log */
+    uint64_t sample_bytes; /* mean distance of recorded allocations in bytes; 0 = all are there */
 };
 
 enum header_verdict {

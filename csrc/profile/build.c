@@ -29,6 +29,7 @@ static int reduce_events(struct built_profile *profile)
 {
     struct merge merge;
     int failed = merge_init(&merge, &profile->log);
+    profile->history.sample_bytes = profile->log.header.sample_bytes;
     profile->history.python_heap.traced =
         (profile->log.header.options & OPTION_PYTHON_ALLOCATORS) != 0;
     if (failed == 0)

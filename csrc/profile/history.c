@@ -1,9 +1,12 @@
 /* history.c - see history.h. */
 #include "profile/history.h"
 
+#include <math.h>
+
 #define PAGE_BYTES 4096u /* a munmap of a larger page says so itself: its length is rounded up */
 #define LARGEST_SIZE ((uint64_t)1 << 48) /* more than any address space that programs get */
 #define KIND_BITS 5                      /* allocation kinds are below 32 */
+#define MOST_BLOCKS 0x7fffffffu          /* that one sampled block may stand for */
 
 /* ---- sites --------------------------------------------------------------------------------- */
 
@@ -43,23 +46,21 @@ static void tell(struct history *history, const struct change *change)
     python_heap_note_peak(&history->python_heap, history->peak.moment);
 }
 
-static void tell_gone(struct history *history, uint32_t entry, uint64_t bytes, bool block)
+static void tell_gone(struct history *history, uint32_t entry, uint64_t bytes, int64_t blocks)
 {
-    tell(history,
-         &(struct change){.site = entry - 1, .bytes = -(int64_t)bytes, .blocks = block ? -1 : 0});
+    tell(history, &(struct change){.site = entry - 1, .bytes = -(int64_t)bytes, .blocks = -blocks});
 }
 
-static void tell_back(struct history *history, uint32_t entry, uint64_t bytes, bool block)
+static void tell_back(struct history *history, uint32_t entry, uint64_t bytes, int64_t blocks)
 {
-    tell(history,
-         &(struct change){.site = entry - 1, .bytes = (int64_t)bytes, .blocks = block ? 1 : 0});
+    tell(history, &(struct change){.site = entry - 1, .bytes = (int64_t)bytes, .blocks = blocks});
 }
 
 static void tell_block_gone(struct history *history, const struct live_block *block)
 {
     if (block->in_arena)
         python_heap_change(&history->python_heap, block, -1);
-    tell_gone(history, block->entry, block->size, true);
+    tell_gone(history, block->entry, block->size, block->blocks);
 }
 
 /* ---- mappings ------------------------------------------------------------------------------ */
@@ -108,24 +109,51 @@ static bool is_mapping(const struct event *event)
            event->address <= UINT64_MAX - event->size;
 }
 
+/*
+ * What an allocation of a sampled log stands for. One of `size` bytes is recorded with probability
+ * p = 1 - exp(-size / mean distance), so it stands for 1 / p of its kind: nothing is estimated too
+ * high or too low on average. Parts of blocks are carried over within a site. Mappings are recorded
+ * always.
+ */
+static void weigh(struct history *history, const struct event *event, struct live_block *block)
+{
+    struct site *site = &history->sites.items[block->entry - 1];
+    const double size = event->size == 0 ? 1 : (double)event->size;
+    double weight, blocks;
+    if (history->sample_bytes == 0)
+        return;
+    weight = -1 / expm1(-size / (double)history->sample_bytes);
+    blocks = floor(weight + site->carry);
+    if (blocks > MOST_BLOCKS)
+        blocks = MOST_BLOCKS;
+    site->carry += weight - blocks;
+    block->blocks = (uint32_t)blocks & MOST_BLOCKS;
+    block->size = (uint64_t)(weight * (double)event->size + 0.5);
+}
+
 static int allocate(struct history *history, const struct event *event, uint32_t entry)
 {
-    struct live_block block = {.address = event->address, .size = event->size, .entry = entry};
+    struct live_block block = {
+        .address = event->address, .size = event->size, .entry = entry, .blocks = 1};
     struct live_block replaced;
     if (is_mapping(event)) {
         if (clear_range(history, event->address, event->size) != 0 ||
             ranges_add(&history->ranges, event->address, event->address + event->size, entry) != 0)
             return -1;
     } else {
-        block.in_arena = is_python(event) && python_heap_add(&history->python_heap, event);
+        weigh(history, event, &block);
+        if (is_python(event))
+            python_heap_add(&history->python_heap, event, &block);
         if (live_map_put(&history->live, &block, &replaced) != 0)
             return -1;
         if (replaced.entry != 0)
             tell_block_gone(history, &replaced);
     }
-    tell(history,
-         &(struct change){
-             .site = entry - 1, .allocation = true, .bytes = (int64_t)event->size, .blocks = 1});
+    tell(history, &(struct change){.site = entry - 1,
+                                   .allocation = true,
+                                   .bytes = (int64_t)block.size,
+                                   .blocks = block.blocks,
+                                   .size = (int64_t)event->size});
     return 0;
 }
 
@@ -192,7 +220,7 @@ static int take_back(struct history *history, const struct event *event, uint32_
         tell_block_gone(history, &replaced);
     if (undo->block.in_arena)
         python_heap_change(&history->python_heap, &undo->block, 1);
-    tell_back(history, undo->block.entry, undo->block.size, true);
+    tell_back(history, undo->block.entry, undo->block.size, undo->block.blocks);
     return 0;
 }
 

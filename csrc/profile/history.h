@@ -23,6 +23,7 @@ struct undo {
 };
 
 struct history {
+    uint64_t sample_bytes; /* of a sampled log, set before the first event; 0 = all events */
     VEC(struct site) sites;
     struct table site_rows; /* stack, thread and allocator -> row of sites, plus 1 */
     struct live_map live;

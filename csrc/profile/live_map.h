@@ -13,9 +13,10 @@
 
 struct live_block {
     uint64_t address;
-    uint64_t size;
-    uint32_t entry; /* row of the tally, plus 1; 0 = a free slot */
-    bool in_arena;  /* see python_heap.h */
+    uint64_t size;         /* bytes that it stands for: its own, and more where it is a sample */
+    uint32_t entry;        /* row of the tally, plus 1; 0 = a free slot */
+    uint32_t blocks : 31;  /* that it stands for: 1, and more where it is a sample */
+    uint32_t in_arena : 1; /* see python_heap.h */
 };
 
 struct live_map {

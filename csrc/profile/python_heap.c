@@ -35,20 +35,19 @@ int python_heap_unmap(struct python_heap *heap, uint64_t start, uint64_t end)
 void python_heap_change(struct python_heap *heap, const struct live_block *block, int sign)
 {
     heap->now.used_bytes += sign * (int64_t)block->size;
-    heap->now.used_blocks += sign;
+    heap->now.used_blocks += sign * (int64_t)block->blocks;
 }
 
-bool python_heap_add(struct python_heap *heap, const struct event *event)
+void python_heap_add(struct python_heap *heap, const struct event *event, struct live_block *block)
 {
     struct amount *domain = &heap->domains[event->domain % N_DOMAINS];
-    domain->bytes = sum_of(domain->bytes, (int64_t)event->size);
-    domain->blocks++;
+    domain->bytes = sum_of(domain->bytes, (int64_t)block->size);
+    domain->blocks += block->blocks;
     if (event->size > LARGEST_SMALL || event->domain == DOMAIN_RAW || heap->now.arenas == 0 ||
         !ranges_hold(&heap->arenas, event->address))
-        return false;
-    heap->now.used_bytes += (int64_t)event->size;
-    heap->now.used_blocks++;
-    return true;
+        return;
+    block->in_arena = 1;
+    python_heap_change(heap, block, 1);
 }
 
 void python_heap_mark(struct python_heap *heap)

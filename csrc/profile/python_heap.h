@@ -37,8 +37,8 @@ struct python_heap {
 NODISCARD int python_heap_map(struct python_heap *heap, uint64_t start, uint64_t end);
 NODISCARD int python_heap_unmap(struct python_heap *heap, uint64_t start, uint64_t end);
 
-/* Counts an allocation of one of Python's allocators; true if it lies in an arena. */
-bool python_heap_add(struct python_heap *heap, const struct event *event);
+/* Counts an allocation of one of Python's allocators; sets whether its block lies in an arena. */
+void python_heap_add(struct python_heap *heap, const struct event *event, struct live_block *block);
 /* A block that lies in an arena came back (sign 1) or went (sign -1). */
 void python_heap_change(struct python_heap *heap, const struct live_block *block, int sign);
 

@@ -18,6 +18,7 @@ struct site {
     uint8_t allocator; /* enum event_kind */
     int64_t bytes;     /* live now */
     int64_t blocks;
+    double carry; /* part of a block that sampled ones stand for and that is not counted yet */
 };
 
 struct change {
@@ -25,6 +26,7 @@ struct change {
     bool allocation; /* a new block; false: a free, a cut of a mapping, a free taken back */
     int64_t bytes;   /* added (negative: gone) */
     int64_t blocks;
+    int64_t size; /* an allocation's own bytes: `bytes` are more where it is a sample */
 };
 
 struct amount {

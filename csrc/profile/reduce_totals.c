@@ -24,14 +24,14 @@ void reduce_totals_change(struct reduce_totals *self, const struct site *before,
         return;
     }
     site->bytes = sum_of(site->bytes, change->bytes);
-    site->blocks++;
+    site->blocks += change->blocks;
     self->bytes = sum_of(self->bytes, change->bytes);
-    self->sizes[significant_bits((uint64_t)change->bytes)]++;
-    if (self->n_allocations == 0 || change->bytes < self->smallest)
-        self->smallest = change->bytes;
-    if (change->bytes > self->largest)
-        self->largest = change->bytes;
-    self->n_allocations++;
+    self->sizes[significant_bits((uint64_t)change->size)] += change->blocks;
+    if (self->n_allocations == 0 || change->size < self->smallest)
+        self->smallest = change->size;
+    if (change->size > self->largest)
+        self->largest = change->size;
+    self->n_allocations += change->blocks;
 }
 
 void reduce_totals_mark(struct reduce_totals *self, const struct site *sites, size_t n)

@@ -208,6 +208,7 @@ static int put_header(PyObject *out, const struct log_reader *log)
         {"last_mono_ns", log->last_mono_ns},
         {"pid", header->pid},
         {"ppid", header->ppid},
+        {"sample_bytes", header->sample_bytes},
     };
     PyObject *dict = PyDict_New();
     if (dict == NULL)

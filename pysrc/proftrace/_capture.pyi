@@ -13,6 +13,7 @@ def start(
     stem: str | bytes | PathLike[str] = ...,
     python_allocators: bool = False,
     verify_stacks: bool = False,
+    sample_bytes: int = 0,
     native: bool = False,
 ) -> str | None:
     """Start recording into the absolute `path`; `meta` goes into the file as it is.

@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from proftrace.cli.options import Parser, TargetParser, add_version
 from proftrace.cli.outcome import run_command
 from proftrace.cli.output import refuse_to_replace, resolve_output
+from proftrace.cli.sizes import sample_size
 from proftrace.errors import OutputError, UsageError
 from proftrace.run.launch import capture_library, check_target, has_native_stacks, launch
 from proftrace.units import printable
@@ -61,6 +62,13 @@ def run_target(words: list[str]) -> int:
     add("--follow-fork", action="store_true", help="forked children too, each in FILE.<pid>")
     add("--follow-children", action="store_true", help="every Python that is started, forks too")
     add("--verify-stacks", action="store_true", help="compare each stack with Python's own view")
+    add(
+        "--sample",
+        type=sample_size,
+        default=0,
+        metavar="BYTES",
+        help='record one allocation in so many bytes ("512 KiB"): reports show estimates',
+    )
     options, target = parser.parse_target(words)
     if options.native and not has_native_stacks():
         raise UsageError("--native: native stacks cannot be recorded on this kind of machine")
@@ -79,6 +87,7 @@ def run_target(words: list[str]) -> int:
         "quiet": options.quiet,
         "native": options.native,
         "verify_stacks": options.verify_stacks,
+        "sample_bytes": options.sample,
         "python_allocators": options.trace_python_allocators,
         "follow_fork": options.follow_fork or options.follow_children,
         "follow_children": options.follow_children,

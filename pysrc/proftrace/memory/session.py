@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
 PACKAGE_FOLDER = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 BOOT_FOLDER = os.path.join(PACKAGE_FOLDER, "run", "boot")
+LARGEST_SAMPLE = 1 << 30  # bytes; see csrc/capture/sampler.h
 _MOST_NAMES = 1000
 
 
@@ -23,8 +24,8 @@ def start(settings: Mapping[str, object]) -> None:
     """Record all allocations from here to the end of the process.
 
     `settings`: "output" (absolute path), "force", "quiet", "native", "follow_fork",
-    "follow_children", "python_allocators", "verify_stacks", "program" and "argv"; in a followed
-    child also "child".
+    "follow_children", "python_allocators", "verify_stacks", "sample_bytes", "program" and "argv";
+    in a followed child also "child".
     Afterwards nothing of this is left in the program but one exit handler, in C.
     """
     if not _capture.is_preloaded():
@@ -55,6 +56,7 @@ def _start_first(settings: Mapping[str, object]) -> str | None:
             follow_forks=bool(settings["follow_fork"]),
             verify_stacks=bool(settings["verify_stacks"]),
             native=bool(settings["native"]),
+            sample_bytes=int(str(settings["sample_bytes"])),
         )
     except FileExistsError as error:
         raise OutputError(f"{output} exists already (-f replaces it)") from error
@@ -84,6 +86,7 @@ def _start_child(settings: Mapping[str, object]) -> str | None:
                 stem=stem,
                 verify_stacks=bool(settings["verify_stacks"]),
                 native=bool(settings["native"]),
+                sample_bytes=int(str(settings["sample_bytes"])),
             )
         except FileExistsError:
             continue

@@ -8,7 +8,7 @@ import sys
 
 from proftrace import _capture
 from proftrace.errors import OutputError, OutputExistsError, ProftraceError, TrackerError
-from proftrace.memory.session import PACKAGE_FOLDER, describe
+from proftrace.memory.session import LARGEST_SAMPLE, PACKAGE_FOLDER, describe
 
 # Not from typing, which would import collections and re into the target.
 TYPE_CHECKING = False
@@ -73,6 +73,8 @@ class Tracker:
         self._follow_fork = _is_flag("follow_fork", follow_fork)
         self._aggregate = _is_flag("aggregate", aggregate)
         self._sample = None if sample is None else _is_positive("sample", sample)
+        if self._sample is not None and self._sample > LARGEST_SAMPLE:
+            raise ValueError(f"sample is {LARGEST_SAMPLE} (1 GiB) at most, not {sample}")
         interval = interval_ms if memory_interval_ms is None else memory_interval_ms
         self._interval_ms = _is_positive("interval_ms", interval)
         if self._native and not _capture.has_native():
@@ -107,6 +109,7 @@ class Tracker:
                 follow_forks=self._follow_fork,
                 python_allocators=self._python_allocators,
                 native=self._native,
+                sample_bytes=self._sample or 0,
             )
         except RuntimeError as error:
             raise TrackerError(_why_not(self)) from error

@@ -195,6 +195,7 @@ _JOINED: Mapping[str, Callable[[list[int]], int]] = {
     "start_mono_ns": min,
     "last_mono_ns": max,
     "end_of_script": min,
+    "sample_bytes": max,
 }
 
 

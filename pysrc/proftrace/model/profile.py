@@ -314,6 +314,14 @@ class Profile:
     processes: Sequence[Process] = ()
 
     @property
+    def sample_bytes(self) -> int:
+        """Return the mean distance of samples in bytes; 0: every allocation is there.
+
+        The values of a sampled profile are unbiased estimates of what really was.
+        """
+        return self.header.get("sample_bytes", 0)
+
+    @property
     def command(self) -> str:
         """Return the program with its arguments, as one text."""
         try:

@@ -1,7 +1,8 @@
 """Comma-separated values: one row a stack, allocator and thread, in memray's columns.
 
 The stack is `function;file;line` joined by `|`, innermost frame first. Unlike memray's, `tid` is
-the kernel's thread id and `thread_name` the thread's own name.
+the kernel's thread id and `thread_name` the thread's own name. A sampled capture has one more
+column, `sample_bytes`: the numbers are estimates.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from proftrace.views.selection import Selection
 from proftrace.views.threads import thread_names
 
 HEADER = ("allocator", "num_allocations", "size", "tid", "thread_name", "stack_trace")
+ESTIMATED = "sample_bytes"
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +31,8 @@ def render_csv(profile: Profile, options: CsvOptions) -> str:
     """Return the table, a header first; rows stand in the order of their first allocation."""
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
-    writer.writerow(HEADER)
+    distance = (profile.sample_bytes,) if profile.sample_bytes else ()
+    writer.writerow((*HEADER, ESTIMATED) if distance else HEADER)
     sizes, blocks = options.selection.columns(profile)
     samples, threads = profile.samples, profile.threads
     places, names = _places(profile), thread_names(profile)
@@ -45,6 +48,7 @@ def render_csv(profile: Profile, options: CsvOptions) -> str:
                 threads.tid[thread],
                 printable(names[thread]),
                 _stack_text(profile, places, samples.stack[row]),
+                *distance,
             )
         )
     return out.getvalue()

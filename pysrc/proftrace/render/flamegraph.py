@@ -24,6 +24,7 @@ from proftrace.render.page import (
 from proftrace.render.tree_codec import encode_tree
 from proftrace.units import format_share, format_value
 from proftrace.views.call_tree import CallTree, Place, build_call_tree, place_own, place_totals
+from proftrace.views.notes import about
 from proftrace.views.selection import Selection
 
 SUMMARY_ROWS = 30
@@ -102,13 +103,14 @@ def render_subject(profile: Profile, subject: Subject, notes: Sequence[str] = ()
 def _facts(profile: Profile, tree: CallTree, subject: Subject) -> str:
     """Return the items of the line under the title: how much, how many, when and with what."""
     weight, count = (column[0] for column in tree.total)
+    mark = about(profile)
     facts = [
-        format_value(weight, subject.weight.unit),
-        f"{format_value(count, subject.count.unit)} {_plural(subject.count_noun, count)}",
+        mark + format_value(weight, subject.weight.unit),
+        f"{mark}{format_value(count, subject.count.unit)} {_plural(subject.count_noun, count)}",
     ]
     if "n_allocations" in profile.totals:
         number = profile.totals["n_allocations"]
-        facts.append(f"{number:,} {_plural('allocations', number)} in all")
+        facts.append(f"{mark}{number:,} {_plural('allocations', number)} in all")
     if "start_wall_ns" in profile.header:
         facts.append(recorded_at(profile.header))
     if python := python_of(profile.meta, profile.header):

@@ -9,6 +9,7 @@ from datetime import UTC, datetime
 
 from proftrace.model.profile import Arenas, Profile, PythonHeap
 from proftrace.units import format_bytes, format_count, format_share, printable
+from proftrace.views.notes import about, estimate_notes
 from proftrace.views.selection import Selection
 from proftrace.views.statistics import Share, SizeClass, Statistics, statistics
 
@@ -39,13 +40,16 @@ def render_stats(profile: Profile, options: StatsOptions) -> str:
 
 
 def _text(profile: Profile, stats: Statistics, options: StatsOptions) -> Iterator[str]:
-    yield from _section("Total allocations", [format_count(stats.n_allocations)])
-    yield from _section("Total memory allocated", [_size(stats.total_bytes)])
-    yield from _section("Peak memory usage", [_size(stats.peak_bytes)])
+    mark = about(profile)
+    if mark:
+        yield from _section("Estimates", estimate_notes(profile))
+    yield from _section("Total allocations", [mark + format_count(stats.n_allocations)])
+    yield from _section("Total memory allocated", [mark + _size(stats.total_bytes)])
+    yield from _section("Peak memory usage", [mark + _size(stats.peak_bytes)])
     if not stats.n_allocations:
         yield "There were no allocations."
         return
-    leaked = f"{_size(stats.leaked_bytes)} in {_blocks(stats.leaked_blocks)}"
+    leaked = f"{mark}{_size(stats.leaked_bytes)} in {_blocks(stats.leaked_blocks)}"
     yield from _section(Selection.LEAKS.title(profile).capitalize(), [leaked])
     yield from _section("Histogram of allocation sizes", _histogram(stats, options.bar))
     yield from _section("Allocator type distribution", _allocators(stats))
@@ -250,6 +254,9 @@ def _as_json(profile: Profile, stats: Statistics, options: StatsOptions) -> dict
             }
             for process in profile.processes
         ],
+        "estimated": bool(profile.sample_bytes),
+        "sample_bytes": profile.sample_bytes,
+        "notes": estimate_notes(profile),
         "warnings": list(profile.warnings),
     }
 

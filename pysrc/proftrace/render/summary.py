@@ -14,7 +14,7 @@ from proftrace.model.profile import Profile
 from proftrace.render.terminal import Terminal, display_width
 from proftrace.units import format_bytes, format_count, format_share, printable
 from proftrace.views.hotspots import Hotspot, hotspots
-from proftrace.views.notes import notes_on
+from proftrace.views.notes import about, notes_on
 from proftrace.views.selection import Selection
 
 type SortColumn = Literal["own", "total", "allocs"]
@@ -81,12 +81,12 @@ def _heading(profile: Profile, options: SummaryOptions, terminal: Terminal) -> I
     """What was measured: the file, the numbers of the whole run, and what to know about them."""
     totals = profile.totals
     dot = terminal.symbol(" · ", " - ")
-    threads = totals["n_threads"]
+    threads, mark = totals["n_threads"], about(profile)
     facts = [
-        f"peak {format_bytes(totals['peak_bytes'])}",
-        f"{format_count(totals['n_allocations'])} allocations",
-        f"{format_bytes(totals['total_bytes'])} in all",
-        f"{format_bytes(totals['leaked_bytes'])} live at the end",
+        f"peak {mark}{format_bytes(totals['peak_bytes'])}",
+        f"{mark}{format_count(totals['n_allocations'])} allocations",
+        f"{mark}{format_bytes(totals['total_bytes'])} in all",
+        f"{mark}{format_bytes(totals['leaked_bytes'])} live at the end",
         f"{threads} thread{'' if threads == 1 else 's'}",
         f"pymalloc traced: {_pymalloc_traced(profile)}",
     ]
