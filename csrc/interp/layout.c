@@ -178,7 +178,7 @@ const char *layout_find(struct interp_layout *layout, const struct interp_bindin
     if (sizeof(void *) != 8)
         return "Python stacks are read on 64-bit machines only";
     if (version == NULL)
-        return "this version of Python is not known to this version of memtrace";
+        return "this version of Python is not known to this version of proftrace";
     if ((binding->hexversion >> 4 & 0xf) != RELEASE_LEVEL_FINAL)
         return "this is a preview of Python, whose memory layout may still change";
     if (binding->free_threaded && version->published == NULL)

@@ -4,6 +4,7 @@
 #include "base/ticks.h"
 #include "lines/sample_cost.h"
 #include "lines/sample_fork.h"
+#include "lines/sample_reach.h"
 #include "lines/sample_thread.h"
 #include "lines/sample_state.h"
 #include "lines/sample_verdict.h"
@@ -109,8 +110,8 @@ static void take_sample(struct sample_thread *self, const void *context, uint64_
         return;
     }
     sample_find_clock(self->account, &clock);
-    weight_ns = weight_ns * __atomic_load_n(&self->stretch, __ATOMIC_RELAXED) >> STRETCH_SHIFT;
-    tally_add(&self->tally, self->walk.places, self->walk.n, &clock, sample_ticks(weight_ns));
+    tally_add(&self->tally, self->walk.places, self->walk.n, &clock,
+              sample_ticks(sample_stretch(self, weight_ns)));
 }
 
 /* How long since the last sample, and since when the perf event has been the same. */
@@ -141,7 +142,8 @@ static void on_signal(int number, siginfo_t *info, void *context)
     (void)number;
     if (self == NULL)
         return;
-    if (self->is_learning && info->si_code == SI_TKILL) {
+    /* Where the program may have no signal wait, it comes without saying from whom. */
+    if (self->is_learning && (info->si_code == SI_TKILL || info->si_code == SI_USER)) {
         peek_forget(&self->walk.peek);
         self->learn_result = verdict_learn(&self->unwind, context);
         self->is_learning = 0;
@@ -154,6 +156,8 @@ static void on_signal(int number, siginfo_t *info, void *context)
         __atomic_store_n(&self->n_measured, self->n_measured + 1, __ATOMIC_RELAXED);
         return;
     }
+    if (__atomic_load_n(&self->is_unheard, __ATOMIC_RELAXED))
+        return; /* it had been waiting: meanwhile the helper has taken over */
     __atomic_store_n(&self->n_handled, self->n_handled + 1, __ATOMIC_RELAXED);
     start_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID);
     weight_ns = weigh(self, cause == WAKE_TICK, start_ns);
@@ -218,14 +222,6 @@ static struct sample_thread *thread_take(void)
     return thread;
 }
 
-/* Whether the calling thread blocks our signal. */
-static bool is_blocked_here(void)
-{
-    sigset_t blocked;
-    return pthread_sigmask(SIG_BLOCK, NULL, &blocked) == 0 &&
-           (wake_signal() == 0 || sigismember(&blocked, wake_signal()) == 1);
-}
-
 static void thread_begin(struct sample_thread *thread)
 {
     thread->tid = (pid_t)syscall(SYS_gettid);
@@ -247,7 +243,7 @@ static void thread_begin(struct sample_thread *thread)
     thread->look.mask_cpu_ns = thread->look.pace_cpu_ns = thread->start_cpu_ns;
     thread->look.n_handled = thread->n_handled;
     thread->look.mask_handled = thread->n_handled;
-    thread->is_masked = is_blocked_here();
+    thread->is_unheard = false;
 }
 
 void sample_thread_enter_slow(void)
@@ -262,39 +258,8 @@ void sample_thread_enter_slow(void)
     if (thread->account == NULL || pthread_setspecific(thread_end, thread) != 0)
         return; /* memory is out: the thread goes without samples */
     sample_self = thread;
-    if (wake_has_ticks() && !thread->is_masked)
-        wake_arm_ticks(&thread->wake, thread->tid);
+    reach_arm(thread, reach_is_blocked_here());
     __atomic_store_n(&thread->alive, THREAD_ALIVE, __ATOMIC_RELEASE);
-}
-
-/* ---- the program's own signals -------------------------------------------------------------- */
-
-void sample_spare_signal(int number)
-{
-    if (__atomic_load_n(&sample_is_running, __ATOMIC_ACQUIRE) && wake_spare_signal(number))
-        helper_arm_all();
-}
-
-void sample_mask_changes(void)
-{
-    struct sample_thread *self = sample_self;
-    if (self == NULL)
-        return;
-    sample_lock(self);
-    self->is_masked = true;
-    helper_arm(self);
-    sample_unlock(self);
-}
-
-void sample_mask_changed(void)
-{
-    struct sample_thread *self = sample_self;
-    if (self == NULL || !__atomic_load_n(&sample_is_running, __ATOMIC_ACQUIRE))
-        return;
-    sample_lock(self);
-    self->is_masked = is_blocked_here();
-    helper_arm(self);
-    sample_unlock(self);
 }
 
 /* ---- learning ------------------------------------------------------------------------------- */

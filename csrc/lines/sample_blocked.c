@@ -11,6 +11,7 @@
  * to all samples of the time in question alike.
  */
 #include "lines/sample_cost.h"
+#include "lines/sample_reach.h"
 #include "lines/sample_thread.h"
 
 #include "base/ticks.h"
@@ -35,7 +36,6 @@
 #define SAMPLES_PER_EVENT 64u /* then the next perf event has another period */
 #define FIRST_EVENT_NS 500000u
 #define NEXT_TRY_NS 20000000u   /* there are too many of them, or of descriptors */
-#define MASK_CHECK_NS 50000000u /* of CPU time */
 #define DELAY_CHECK_NS 5000000u /* of CPU time */
 #define DELAY_MOST 1000u
 #define HOUSEKEEPING_NS 20000000u
@@ -143,7 +143,7 @@ static void set_pace(struct sample_thread *thread, uint64_t cpu_ns)
 {
     uint32_t n_handled = __atomic_load_n(&thread->n_handled, __ATOMIC_RELAXED);
     uint64_t cost_ns, period;
-    if (!wake_has_perf() || thread->is_masked)
+    if (!wake_has_perf() || thread->is_unheard)
         return;
     if (thread->period_ns != 0 ? n_handled - thread->look.n_handled < SAMPLES_PER_EVENT
                                : cpu_ns - thread->look.pace_cpu_ns < event_wait_ns(thread))
@@ -152,8 +152,11 @@ static void set_pace(struct sample_thread *thread, uint64_t cpu_ns)
     thread->look.pace_cpu_ns = cpu_ns;
     cost_ns = n_handled != 0 ? thread->cost_ns / n_handled : sample_delivery_ns;
     period = meter_random_ns(&noise, meter_period_ns(n_handled, cost_ns));
-    if (wake_arm_perf(&thread->wake, thread->tid, period) < 0)
+    if (wake_arm_perf(&thread->wake, thread->tid, period) < 0) {
+        if (thread->period_ns == 0 && !thread->wake.has_timer)
+            reach_lost(thread);
         return;
+    }
     __atomic_store_n(&thread->period_ns, period, __ATOMIC_RELAXED);
     __atomic_fetch_add(&thread->n_armed, 1, __ATOMIC_RELEASE);
     if (!__atomic_load_n(&sample_is_running, __ATOMIC_ACQUIRE))
@@ -161,14 +164,14 @@ static void set_pace(struct sample_thread *thread, uint64_t cpu_ns)
 }
 
 /*
- * A thread that blocks our signal cannot be asked where it is: it is looked at while it runs. What
+ * A thread that no signal reaches cannot be asked where it is: it is looked at while it runs. What
  * is read may be torn (then nothing is charged) or a moment old, and instrumentation is only told
  * apart inside the callbacks.
  */
 static void charge_running(struct sample_thread *thread, uint64_t cpu_ns)
 {
     struct sample_look *look = &thread->look;
-    uint64_t ns = cpu_ns - look->cpu_ns;
+    uint64_t ns = cpu_ns > look->cpu_ns ? cpu_ns - look->cpu_ns : 0;
     if (!walk_chain(&look->walk, top_of(thread))) {
         tally->torn++;
         return;
@@ -177,23 +180,7 @@ static void charge_running(struct sample_thread *thread, uint64_t cpu_ns)
         tally_discard(tally, look->walk.places, look->walk.n, sample_ticks(ns));
     else if (look->walk.n != 0)
         tally_add(tally, look->walk.places, look->walk.n, &(struct sample_clock){0},
-                  sample_ticks(ns));
-}
-
-/* Finds out now and then whether a thread blocks our signal: one that runs and is not heard of. */
-static void watch_mask(struct sample_thread *thread, uint64_t cpu_ns)
-{
-    struct sample_look *look = &thread->look;
-    uint32_t n_handled = __atomic_load_n(&thread->n_handled, __ATOMIC_RELAXED);
-    bool is_silent = n_handled == look->mask_handled;
-    if (cpu_ns - look->mask_cpu_ns < MASK_CHECK_NS)
-        return;
-    look->mask_cpu_ns = cpu_ns;
-    look->mask_handled = n_handled;
-    if (!is_silent || wake_is_blocked(thread->tid) == thread->is_masked)
-        return;
-    thread->is_masked = !thread->is_masked;
-    helper_arm(thread);
+                  sample_ticks(sample_stretch(thread, ns)));
 }
 
 static void look_at_thread(struct sample_thread *thread, uint64_t now)
@@ -203,9 +190,9 @@ static void look_at_thread(struct sample_thread *thread, uint64_t now)
     if (cpu_ns == 0)
         return; /* it has ended and will say so */
     if (!look->is_parked || cpu_ns != look->cpu_ns) {
-        watch_mask(thread, cpu_ns);
+        reach_watch(thread, cpu_ns);
         measure_delay(thread, cpu_ns);
-        if (thread->is_masked)
+        if (thread->is_unheard)
             charge_running(thread, cpu_ns);
         look->cpu_ns = cpu_ns;
         look->changed_ns = now;
@@ -228,27 +215,6 @@ static void update_objects(uint64_t now)
     objects_wait_ns = objects_wait_ns == 0 ? 50000000u : objects_wait_ns * 2;
     objects_next_ns = now + objects_wait_ns;
     (void)!unwind_read_objects();
-}
-
-void helper_arm(struct sample_thread *thread)
-{
-    wake_disarm(&thread->wake);
-    __atomic_store_n(&thread->period_ns, 0, __ATOMIC_RELAXED);
-    if (!thread->is_masked && wake_has_ticks())
-        wake_arm_ticks(&thread->wake, thread->tid);
-}
-
-void helper_arm_all(void)
-{
-    for (struct sample_thread *thread = __atomic_load_n(&sample_threads, __ATOMIC_ACQUIRE);
-         thread != NULL; thread = thread->next) {
-        sample_lock(thread);
-        if (__atomic_load_n(&thread->alive, __ATOMIC_ACQUIRE) == THREAD_ALIVE) {
-            thread->is_masked = wake_is_blocked(thread->tid);
-            helper_arm(thread);
-        }
-        sample_unlock(thread);
-    }
 }
 
 /* Returns when to look next. */
@@ -300,7 +266,7 @@ static void *help(void *unused)
         if (now >= housekeeping) {
             housekeeping = now + HOUSEKEEPING_NS;
             if (wake_signal_moved())
-                helper_arm_all();
+                reach_arm_all();
             update_objects(now);
         }
         wait_until(look_at_all());

@@ -1,7 +1,7 @@
 /* sample_cost.c - see sample_cost.h. */
 #include "lines/sample_cost.h"
 
-#include "lines/sample_wake.h"
+#include "lines/sample_reach.h"
 
 #define ROUNDS 5
 #define PERIOD_NS 100000u
@@ -61,7 +61,7 @@ void sample_measure_delivery(struct sample_thread *self)
 {
     struct cost_round rounds[ROUNDS];
     uint64_t start_ns = sample_cpu_ns(self->tid);
-    if (!wake_has_perf() || self->is_masked)
+    if (!wake_has_perf() || self->is_unheard)
         return;
     __atomic_store_n(&self->is_measuring, 1, __ATOMIC_RELEASE);
     for (int i = 0; i < ROUNDS; i++)
@@ -69,6 +69,5 @@ void sample_measure_delivery(struct sample_thread *self)
     sample_delivery_ns = cost_of_rounds(rounds, ROUNDS);
     self->meter.cpu_ns += sample_cpu_ns(self->tid) - start_ns; /* no sample stands for this */
     __atomic_store_n(&self->is_measuring, 0, __ATOMIC_RELEASE);
-    if (wake_has_ticks())
-        wake_arm_ticks(&self->wake, self->tid);
+    reach_arm(self, false);
 }

@@ -46,7 +46,7 @@ struct sample_thread {
     uint32_t stretch;   /* atomic: time able to run over CPU time, lately; 16 binary places */
     uint64_t period_ns; /* atomic: of its perf event, 0 = none */
     uint32_t n_armed;   /* atomic: counts perf events */
-    bool is_masked;     /* it blocks our signal, or there is none */
+    bool is_unheard;    /* atomic: no signal of ours reaches it (sample_reach.h) */
     /* of the handler */
     uint32_t is_learning;
     int learn_result;
@@ -70,6 +70,12 @@ extern uint32_t sample_is_running; /* atomic */
 uint64_t sample_cpu_ns(pid_t tid);
 
 #define STRETCH_SHIFT 16
+
+/* CPU time and what the thread lately had to wait for a processor besides. */
+static inline uint64_t sample_stretch(const struct sample_thread *thread, uint64_t cpu_ns)
+{
+    return cpu_ns * __atomic_load_n(&thread->stretch, __ATOMIC_RELAXED) >> STRETCH_SHIFT;
+}
 
 /* ns of CPU time or of time off the CPU, in ticks. */
 uint64_t sample_ticks(uint64_t ns);
@@ -95,12 +101,5 @@ NODISCARD int helper_start(void);
 void helper_stop(bool wait);
 /* In a forked child, which has none. */
 void helper_after_fork(void);
-
-/*
- * Starts the clocks of a thread, or of all, anew: the signal is another one, or is blocked or not
- * any more. `helper_arm` needs the right to look at the thread.
- */
-void helper_arm(struct sample_thread *thread);
-void helper_arm_all(void);
 
 #endif

@@ -86,6 +86,54 @@ static int replace(PyObject *module, enum announcement which)
     return result;
 }
 
+/* ---- greenlets ------------------------------------------------------------------------------ */
+
+static bool is_greenlet(PyObject *name, PyObject *module)
+{
+    return name != NULL && PyUnicode_Check(name) && module != NULL && module != Py_None &&
+           PyUnicode_CompareWithASCIIString(name, "greenlet") == 0;
+}
+
+/* The package is among the modules before its code runs: there is no greenlet yet. */
+static int modules_change(PyDict_WatchEvent event, PyObject *modules, PyObject *name,
+                          PyObject *module)
+{
+    PyObject *exception;
+    (void)modules;
+    if ((event != PyDict_EVENT_ADDED && event != PyDict_EVENT_MODIFIED) ||
+        !is_greenlet(name, module))
+        return 0;
+    exception = PyErr_GetRaisedException();
+    tool_arrives(COLD_STACKS);
+    PyErr_SetRaisedException(exception);
+    return 0;
+}
+
+/* Without a watcher (there are eight), code that gets busy notices. */
+static void watch_modules(void)
+{
+    int watcher = PyDict_AddWatcher(modules_change);
+    if (watcher < 0 || PyDict_Watch(watcher, PyImport_GetModuleDict()) < 0)
+        PyErr_Clear();
+}
+
+/*
+ * Frames of a suspended greenlet are in no thread's chain, so it is not known where they stand when
+ * counting begins or ends.
+ */
+static bool has_greenlets(void)
+{
+    PyObject *name = PyUnicode_FromString("greenlet");
+    PyObject *module =
+        name == NULL ? NULL : PyDict_GetItemWithError(PyImport_GetModuleDict(), name);
+    bool result = is_greenlet(name, module);
+    Py_XDECREF(name);
+    PyErr_Clear();
+    return result;
+}
+
+/* ---- what is there -------------------------------------------------------------------------- */
+
 int other_tools_watch(void (*arrives)(enum cold_reason reason))
 {
     PyObject *sys = PyImport_ImportModule("sys");
@@ -95,6 +143,8 @@ int other_tools_watch(void (*arrives)(enum cold_reason reason))
     for (int which = 0; which < N_ANNOUNCED && result == 0; which++)
         result = replace(which == USE_TOOL_ID ? monitoring : sys, (enum announcement)which);
     Py_XDECREF(sys);
+    if (result == 0)
+        watch_modules();
     return result;
 }
 
@@ -130,17 +180,6 @@ static bool has_jit(void)
     Py_XDECREF(is_enabled);
     PyErr_Clear();
     return result;
-}
-
-/*
- * Frames of a suspended greenlet are in no thread's chain, so it is not known where they stand when
- * counting begins or ends.
- */
-static bool has_greenlets(void)
-{
-    PyObject *modules = PySys_GetObject("modules"); /* borrowed */
-    return modules != NULL && PyDict_Check(modules) &&
-           PyDict_GetItemString(modules, "greenlet") != NULL;
 }
 
 enum cold_reason other_tools_find(int our_tool_id)

@@ -12,7 +12,8 @@
 
 /*
  * Puts functions in the place of those by which a tool announces itself (sys.settrace,
- * sys.setprofile, sys.monitoring.use_tool_id): they call `arrives` first. -1 with an exception set.
+ * sys.setprofile, sys.monitoring.use_tool_id): they call `arrives` first, and so does the import of
+ * greenlet. -1 with an exception set.
  */
 NODISCARD int other_tools_watch(void (*arrives)(enum cold_reason reason));
 

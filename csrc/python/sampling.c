@@ -18,12 +18,20 @@ static void *find_symbol(const char *name, const char *older_name)
     return found != NULL ? found : dlsym(RTLD_DEFAULT, older_name);
 }
 
+/* For tests: a system that allows less, an interpreter of another kind. */
+static bool is_forced(const char *limit)
+{
+    const char *forced = getenv("PROFTRACE_TEST_SAMPLING");
+    return forced != NULL && strcmp(forced, limit) == 0;
+}
+
 static const char *find_layout(void)
 {
     struct interp_binding *binding = &reader.binding;
     *binding = (struct interp_binding){
         .runtime = dlsym(RTLD_DEFAULT, "_PyRuntime"),
-        .hexversion = (uint32_t)Py_Version,
+        .hexversion =
+            getenv("PROFTRACE_TEST_UNKNOWN_LAYOUT") != NULL ? UINT32_MAX : (uint32_t)Py_Version,
         .free_threaded = COMPAT_IS_FREE_THREADED,
         .attached_state = (void *(*)(void))find_symbol("PyThreadState_GetUnchecked",
                                                        "_PyThreadState_UncheckedGet"),
@@ -49,18 +57,12 @@ const char *sampling_frames(const struct frame_reader **frames)
     return NULL;
 }
 
-/* For tests: as on systems that allow less, or whose stacks are another kind. */
 static void limit(struct sample_host *host)
 {
-    const char *only = getenv("PROFTRACE_TEST_SAMPLING");
-    if (only == NULL)
-        return;
-    host->without_perf = strcmp(only, "perf") != 0;
-    host->without_ticks = strcmp(only, "ticks") != 0;
-    if (strcmp(only, "no-stack") == 0) {
-        host->without_perf = host->without_ticks = false;
+    host->without_perf = is_forced("ticks") || is_forced("none");
+    host->without_ticks = is_forced("perf") || is_forced("none");
+    if (is_forced("no-stack"))
         host->eval_loop = 0;
-    }
 }
 
 const char *sampling_start(void)

@@ -395,7 +395,7 @@ def read(n, size=4 << 20):
     for i in range(n):
         a = os.read(zeros, size)  # READS
         b = i * 2
-        c = [a, b]
+        c = [b, i]  # without a: giving that back is the next read's
 
 def until(milliseconds):
     end = time.process_time() + milliseconds / 1000

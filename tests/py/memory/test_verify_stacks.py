@@ -93,7 +93,7 @@ def test_an_unknown_interpreter_is_recorded_without_stacks(tmp_path: Path) -> No
     assert (result.status, result.stdout) == (3, "")
     assert result.stderr == (
         "memtrace: no Python stacks: this version of Python is not known to this version of"
-        " memtrace\n"
+        " proftrace\n"
     )
     profile = load_profile(str(path))
     assert any("stacks" in warning for warning in profile.warnings)
