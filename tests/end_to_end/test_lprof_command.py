@@ -80,7 +80,7 @@ def test_view_options_reach_the_table(folder: Path) -> None:
     run = lprof(["-qvz", "-u", "1e-3", "--summarize", "app.py"], folder)
     assert "Timer unit: 0.001 s\n" in run.stdout
     assert re.search(r"^ +\d+\.\d\d seconds - \S+/app\.py:5 - work$", run.stdout, re.M)
-    run = lprof(["-qv", "--style=terminal", "app.py"], folder)
+    run = lprof(["-qv", "--style=rich", "app.py"], folder)
     assert "for i in range(n):" in run.stdout
     assert "Timer unit" not in run.stdout
 

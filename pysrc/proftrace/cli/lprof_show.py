@@ -13,37 +13,73 @@ from proftrace.units import format_time, printable
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from proftrace.model.profile import Profile
+    from proftrace.render.line_table import TableOptions
     from proftrace.render.terminal import Terminal
     from proftrace.views.line_stats import FunctionStats
     from proftrace.views.line_table import FunctionKey, FunctionLines
 
 _NO_LIMIT = 10_000  # columns: a file is as wide as its lines
+FORMATS = ("text", "json", "csv", "md")
+# Options of the table that are there or not.
+_FLAGS = (
+    *("skip_zero", "sort", "rich", "summarize", "all_lines", "stats"),
+    *("raw_hits", "raw", "statements", "callers"),
+)
 
 
 def add_table_options(parser: Parser) -> None:
     """Add the options of the table, which `lprof -v` hands on to `lprof show`."""
     add = parser.add_argument
-    add("-u", "--unit", metavar="SECONDS", type=_unit, help="unit of times (default: 1e-06)")
+    add(
+        "-u",
+        "--unit",
+        metavar="SECONDS",
+        type=_unit,
+        help="unit of all times (default: 1e-06; on a terminal what fits)",
+    )
     add("-z", "--skip-zero", action="store_true", help="leave out functions that never ran")
     add("-t", "--sort", action="store_true", help="sort by total time, ascending")
-    add("-r", "--rich", action="store_true", help="the same as --style=terminal")
+    add("-r", "--rich", action="store_true", help="the same as --style=rich")
     add(
         "--style",
-        choices=("auto", "classic", "terminal"),
+        choices=("auto", "classic", "rich"),
         default="auto",
-        help="classic: as line_profiler prints it; auto (default): terminal if stdout is one",
+        help="classic: as line_profiler prints it; rich: for people; auto (default): rich on a "
+        "terminal",
     )
     add("--color", choices=("auto", "always", "never"), default="auto", help="colours (auto)")
+    add("--top", metavar="N", type=_count, help="show the N functions with the most time")
+    add(
+        "--min-pct",
+        metavar="P",
+        type=_percent,
+        help="leave out functions with less than P %% of all time, and lines with less than P %% "
+        "of their function's",
+    )
+    add(
+        "--context",
+        metavar="N",
+        type=_count,
+        help="show N lines around each line that is shown; leave out other cold ones",
+    )
+    add("--all", dest="all_lines", action="store_true", help="show cold lines too (rich)")
+    add("--statements", action="store_true", help="one row for a statement over several lines")
+    add("--callers", action="store_true", help="say who calls each function, and from which line")
+    add("--raw", action="store_true", help="numbers as recorded: nanoseconds, nothing shortened")
     add(
         "--raw-hits",
         action="store_true",
         help="count the LINE events of the interpreter, not the statements that began",
     )
-    add("--all", dest="all_lines", action="store_true", help="show cold lines too (terminal)")
     add(
         "--stats",
         action="store_true",
         help="everything that is known: errors, extremes, callers, how it was measured",
+    )
+    add(
+        "--format",
+        choices=FORMATS,
+        help="text (default), json, csv or md (Markdown)",
     )
 
 
@@ -58,22 +94,34 @@ def _unit(text: str) -> float:
     return unit
 
 
+def _count(text: str) -> int:
+    """Return a whole number that is not negative."""
+    if not text.isascii() or not text.isdigit() or len(text) > 9:
+        raise argparse.ArgumentTypeError(f"not a number of lines or functions: {text!r}")
+    return int(text)
+
+
+def _percent(text: str) -> float:
+    """Return a part in percent; the sign behind it may be there."""
+    try:
+        part = float(text.removesuffix("%"))
+    except ValueError:
+        part = -1.0
+    if not 0 <= part <= 100:
+        raise argparse.ArgumentTypeError(f"not a percentage from 0 to 100: {text!r}")
+    return part
+
+
 def table_arguments(options: argparse.Namespace) -> list[str]:
     """Return the arguments of `lprof show` that ask for what `options` ask for."""
     words = [f"--style={options.style}", f"--color={options.color}"]
-    if options.unit is not None:
-        words.append(f"--unit={options.unit!r}")
-    for flag, wanted in (
-        ("--skip-zero", options.skip_zero),
-        ("--sort", options.sort),
-        ("--rich", options.rich),
-        ("--summarize", options.summarize),
-        ("--all", options.all_lines),
-        ("--stats", options.stats),
-        ("--raw-hits", options.raw_hits),
-    ):
-        if wanted:
-            words.append(flag)
+    for name in ("unit", "top", "min_pct", "context", "format"):
+        value = getattr(options, name)
+        if value is not None:
+            words.append(f"--{name.replace('_', '-')}={value}")
+    for name in _FLAGS:
+        if getattr(options, name):
+            words.append("--all" if name == "all_lines" else f"--{name.replace('_', '-')}")
     return words
 
 
@@ -89,7 +137,6 @@ def _show_parser() -> Parser:
     add("-m", "--summarize", action="store_true", help="add a line for each function at the end")
     add("-o", "--output", metavar="FILE", default="-", help="where to write (default: stdout)")
     add("-f", "--force", action="store_true", help="replace the output file if it is there")
-    add("--format", choices=("text", "json"), help="default: by the name of the output file")
     return parser
 
 
@@ -100,10 +147,11 @@ def show(words: list[str]) -> int:
     from proftrace.cli.results import read_profiles
     from proftrace.render.base import check_output, write_output
     from proftrace.views.line_stats import fallbacks, function_stats
+    from proftrace.views.line_table import Reading
 
     check_output(options.output, options.force)
     profiles = read_profiles(options.files)
-    stats = function_stats(profiles, raw_hits=options.raw_hits)
+    stats = function_stats(profiles, Reading(options.raw_hits, options.raw, options.statements))
     text = _text(stats, options, profiles)
     if options.output == "-":
         sys.stdout.write(text)
@@ -125,49 +173,84 @@ def _text(
     profiles: Sequence[Profile],
 ) -> str:
     """Return the report that was asked for, or that fits where it goes."""
+    from proftrace.render.line_csv import render_line_csv
     from proftrace.render.line_json import render_json
+    from proftrace.render.line_markdown import render_markdown
     from proftrace.render.line_stats import render_stats
     from proftrace.render.terminal import Terminal, terminal_of
+    from proftrace.views.line_filter import FunctionFilter, measured_time, select_functions
 
-    to_file = options.output != "-"
-    if options.format == "json" or (options.format is None and options.output.endswith(".json")):
-        return render_json(stats, profiles)
-    if to_file:
+    sections = {key: one.lines for key, one in stats.items()}
+    wanted = FunctionFilter(options.top, options.min_pct)
+    shown = {key: stats[key] for key in select_functions(sections, wanted)}
+    table = _table_options(options, measured_time(list(sections.values())))
+    match _format(options):
+        case "json":
+            return render_json(shown, profiles, table)
+        case "csv":
+            return render_line_csv([one.lines for one in shown.values()], table)
+        case "md":
+            return render_markdown([one.lines for one in shown.values()], table)
+    if options.output != "-":
         terminal = Terminal(width=_NO_LIMIT, color=options.color == "always")
     else:
         terminal = terminal_of(sys.stdout, options.color)
-    title = _title(profiles, len(stats))
+    title = _title(profiles, len(stats), len(shown))
     if options.stats:
-        return render_stats(stats, profiles, terminal, title)
-    return _table([one.lines for one in stats.values()], options, terminal, title)
+        return render_stats(shown, profiles, terminal, title)
+    return _table([one.lines for one in shown.values()], table, options, terminal, title)
 
 
-def _table(
-    sections: Sequence[FunctionLines], options: argparse.Namespace, terminal: Terminal, title: str
-) -> str:
-    """Return the table that fits where it goes: the classic one for scripts."""
-    from proftrace.render.line_table import TableOptions, render_classic
-    from proftrace.render.line_terminal import render_terminal
+def _format(options: argparse.Namespace) -> str:
+    """Return the format that was named, or that the name of the output says."""
+    if options.format is not None:
+        return str(options.format)
+    extension = options.output.rpartition(".")[2]
+    return extension if extension in FORMATS else "text"
 
-    table = TableOptions(
-        unit=options.unit or TableOptions().unit,
+
+def _table_options(options: argparse.Namespace, whole: int) -> TableOptions:
+    from proftrace.render.line_table import TableOptions
+
+    return TableOptions(
+        unit=options.unit,
         skip_zero=options.skip_zero,
         sort=options.sort,
         summarize=options.summarize,
         all_lines=options.all_lines,
+        raw=options.raw,
+        callers=options.callers,
+        min_percent=options.min_pct,
+        context=options.context,
+        whole=whole,
     )
-    style = "terminal" if options.rich else options.style
+
+
+def _table(
+    sections: Sequence[FunctionLines],
+    table: TableOptions,
+    options: argparse.Namespace,
+    terminal: Terminal,
+    title: str,
+) -> str:
+    """Return the table that fits where it goes: the classic one for scripts."""
+    from proftrace.render.line_table import render_classic
+    from proftrace.render.line_terminal import render_terminal
+
+    style = "rich" if options.rich else options.style
     if style == "auto":
         to_terminal = options.output == "-" and sys.stdout.isatty()
-        style = "terminal" if to_terminal else "classic"
+        style = "rich" if to_terminal else "classic"
     if style == "classic":
         return render_classic(sections, table)
     return render_terminal(sections, table, terminal, title)
 
 
-def _title(profiles: Sequence[Profile], n_functions: int) -> str:
+def _title(profiles: Sequence[Profile], n_functions: int, n_shown: int) -> str:
     programs = ", ".join(printable(profile.meta.get("program", "?")) for profile in profiles)
     functions = f"{n_functions} function{'' if n_functions == 1 else 's'}"
+    if n_shown < n_functions:
+        functions = f"{n_shown} of {functions}"
     walls = [p.header["last_mono_ns"] - p.header["start_mono_ns"] for p in profiles]
     wall = f"  {format_time(sum(walls))} wall time" if min(walls) > 0 else ""
     return f"lprof {__version__}  {programs}  {functions}{wall}"

@@ -1,7 +1,7 @@
 """`lprof show --format json`: everything that a result file knows, for programs.
 
-The keys are documented in docs/lprof.md; `schema_version` rises when one of them changes its
-meaning or goes away, not when one is added.
+The schema is docs/lprof-show.schema.json; `schema_version` rises when a key changes its meaning or
+goes away, not when one is added.
 """
 
 from __future__ import annotations
@@ -11,14 +11,23 @@ from collections.abc import Mapping, Sequence
 
 from proftrace._version import __version__
 from proftrace.model.profile import Profile
-from proftrace.views.line_stats import Call, FunctionStats
-from proftrace.views.line_table import FunctionKey, LineValues
+from proftrace.render.line_table import TableOptions, shown_rows
+from proftrace.views.line_stats import FunctionStats
+from proftrace.views.line_table import Call, FunctionKey, FunctionLines, Row
 
 SCHEMA_VERSION = 1
 
 
-def render_json(stats: Mapping[FunctionKey, FunctionStats], profiles: Sequence[Profile]) -> str:
-    """Return one JSON object and a newline; times are in nanoseconds."""
+def render_json(
+    stats: Mapping[FunctionKey, FunctionStats],
+    profiles: Sequence[Profile],
+    options: TableOptions | None = None,
+) -> str:
+    """Return one JSON object and a newline; times are in nanoseconds. Of the options those count
+    that leave something out."""
+    options = options or TableOptions()
+    if options.skip_zero:
+        stats = {key: one for key, one in stats.items() if one.lines.hits}
     numbers = {key: number for number, key in enumerate(stats)}
     return (
         json.dumps(
@@ -26,7 +35,7 @@ def render_json(stats: Mapping[FunctionKey, FunctionStats], profiles: Sequence[P
                 "schema_version": SCHEMA_VERSION,
                 "generator": f"proftrace {__version__}",
                 "runs": [_run(profile) for profile in profiles],
-                "functions": [_function(one, numbers) for one in stats.values()],
+                "functions": [_function(one, numbers, options) for one in stats.values()],
             },
             indent=1,
         )
@@ -56,8 +65,11 @@ def _value(text: str) -> object:
     return text
 
 
-def _function(one: FunctionStats, numbers: Mapping[FunctionKey, int]) -> dict[str, object]:
+def _function(
+    one: FunctionStats, numbers: Mapping[FunctionKey, int], options: TableOptions
+) -> dict[str, object]:
     section = one.lines
+    rows = [row for row in _rows(section, options) if row.line in section.lines]
     return {
         "name": section.name,
         "file": section.file,
@@ -73,16 +85,28 @@ def _function(one: FunctionStats, numbers: Mapping[FunctionKey, int]) -> dict[st
         "samples": one.samples,
         "discarded_samples": one.discarded,
         "source": None if section.source is None else list(section.source),
-        "lines": [_line(line, values) for line, values in section.lines.items()],
-        "callers": [_call(call, numbers) for call in one.callers],
-        "callees": [_call(call, numbers) for call in one.callees],
+        "lines": [_line(section, row) for row in rows],
+        "callers": [_call(call, numbers) for call in one.lines.callers],
+        "callees": [_call(call, numbers) for call in one.lines.callees],
     }
 
 
-def _line(line: int, values: LineValues) -> dict[str, object]:
+def _rows(section: FunctionLines, options: TableOptions) -> Sequence[Row]:
+    """Return the lines to show; those of a function whose text has other lines than ran are not
+    lost."""
+    known = {row.line: row for row in shown_rows(section, options)}
+    if options.drops_lines:
+        return list(known.values())
+    return [known.get(line, Row(line, line, "")) for line in section.lines]
+
+
+def _line(section: FunctionLines, row: Row) -> dict[str, object]:
+    values = section.lines[row.line]
     timed = bool(values.histogram)
     return {
-        "line": line,
+        "line": row.line,
+        "last_line": row.last,
+        "one_line_loop": row.line in section.loops,
         "hits": values.hits,
         "inclusive_ns": values.inclusive,
         "inclusive_error_ns": values.inclusive_error,
@@ -98,8 +122,11 @@ def _line(line: int, values: LineValues) -> dict[str, object]:
 
 def _call(call: Call, numbers: Mapping[FunctionKey, int]) -> dict[str, object]:
     """Return a call; `function` is the other one's index in "functions"."""
+    file, _, name, _ = call.other or (None, 0, None, None)
     return {
-        "function": None if call.other is None else numbers[call.other],
+        "function": None if call.other is None else numbers.get(call.other),
+        "name": name,
+        "file": file,
         "line": call.line,
         "calls": call.calls or None,
         "inclusive_ns": call.inclusive,

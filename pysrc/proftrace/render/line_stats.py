@@ -11,9 +11,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from proftrace.model.profile import Profile
+from proftrace.render.line_calls import callees_of, callers_of
+from proftrace.render.line_columns import Numbers
 from proftrace.render.terminal import Terminal, display_width
 from proftrace.units import format_count, format_time, printable
-from proftrace.views.line_stats import Call, FunctionStats, fallbacks
+from proftrace.views.line_stats import FunctionStats, fallbacks
 from proftrace.views.line_table import FunctionKey, LineValues
 
 _LEVELS = "▁▂▃▄▅▆▇█"
@@ -104,8 +106,8 @@ def _function(one: FunctionStats, terminal: Terminal) -> Iterator[str]:
     yield from _wrapped(_totals(one, terminal), terminal, "  ")
     yield from _wrapped(_regime(one), terminal, "  ")
     yield from _rows(one, terminal)
-    yield from _calls("called by", one.callers, terminal)
-    yield from _calls("calls", one.callees, terminal)
+    yield from callers_of(section, terminal, Numbers())
+    yield from callees_of(section, terminal, Numbers())
     yield ""
 
 
@@ -227,21 +229,3 @@ def _source(one: FunctionStats, line: int) -> str:
     if source is None or not 0 <= index < len(source):
         return ""
     return printable(source[index].expandtabs())
-
-
-def _calls(title: str, calls: Sequence[Call], terminal: Terminal) -> Iterator[str]:
-    """Yield the callers or callees of a function."""
-    if not calls:
-        return
-    yield terminal.style(f"  {title}", "dim")
-    counts = [format_count(call.calls) if call.calls else "-" for call in calls]
-    times = [format_time(call.inclusive) for call in calls]
-    count_width, time_width = max(map(len, counts)), max(map(len, times))
-    for call, count, time in zip(calls, counts, times, strict=True):
-        if call.other is None:
-            where = "code that is not profiled"
-        else:
-            file, first_line, name, _ = call.other
-            where = f"{printable(name)}  {printable(file)}:{first_line}"
-        line = f", line {call.line}" if call.line else ""
-        yield f"    {count:>{count_width}} x  {time:>{time_width}}  {where}{line}"

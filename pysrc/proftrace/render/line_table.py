@@ -9,10 +9,16 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from proftrace.views.line_table import FunctionLines, LineValues
+from proftrace.render.line_calls import callees_of, callers_of
+from proftrace.render.line_columns import Numbers
+from proftrace.render.terminal import Terminal
+from proftrace.views.line_filter import COLD_PERCENT, wanted_rows
+from proftrace.views.line_table import FunctionLines, LineValues, Row
 
 # Time is stored in nanoseconds. Multiplied in the same order as there, so that rounding is equal.
 _NANOSECOND = 1e-09
+_MICROSECOND = 1e-06
+_NO_LIMIT = 10_000  # columns: a file is as wide as its lines
 _HEADER = ("Line #", "Hits", "Time", "Per Hit", "% Time", "Line Contents")
 # Least widths of the columns in front of the text; `Hits`, `Time` and `Per Hit` grow.
 _WIDTHS = (6, 9, 12, 8, 8)
@@ -28,46 +34,93 @@ type _Cells = tuple[str, str, str, str]
 
 @dataclass(frozen=True, slots=True)
 class TableOptions:
-    """What to show and how: `unit` in seconds, `all_lines` also those that cost next to nothing."""
+    """What to show and how: `unit` in seconds (None: a microsecond, or units that fit on a
+    terminal), `all_lines` also those that cost next to nothing, `raw` numbers as they were
+    recorded, `callers` who calls whom. `min_percent` and `context` as in `views/line_filter.py`.
+    `whole` is the time that all functions took, also those that are not shown, in nanoseconds.
+    """
 
-    unit: float = 1e-06
+    unit: float | None = None
     skip_zero: bool = False
     sort: bool = False
     summarize: bool = False
     all_lines: bool = False
+    raw: bool = False
+    callers: bool = False
+    min_percent: float | None = None
+    context: int | None = None
+    whole: int | None = None
+
+    @property
+    def least_percent(self) -> float:
+        """Part of its function's time that a line must have to be shown."""
+        return COLD_PERCENT if self.min_percent is None else self.min_percent
+
+    @property
+    def drops_lines(self) -> bool:
+        """Tell whether lines are left out that would be shown otherwise."""
+        return self.min_percent is not None or self.context is not None
 
 
 def render_classic(sections: Sequence[FunctionLines], options: TableOptions) -> str:
     """Return the table as line_profiler's `show_text` prints it; times are inclusive."""
     if options.sort:
         sections = sorted(sections, key=lambda section: section.total)
-    parts = [f"Timer unit: {options.unit:g} s\n\n"]
+    unit = options.unit or (_NANOSECOND if options.raw else _MICROSECOND)
+    parts = [f"Timer unit: {unit:g} s\n\n"]
     for section in sections:
         if section.hits or not options.skip_zero:
-            parts += _section(section, options.unit)
+            parts += _section(section, options, unit)
     if options.summarize:
         parts += _summary(sections, options.skip_zero)
     return "".join(parts)
 
 
-def _section(section: FunctionLines, unit: float) -> Iterator[str]:
+def _section(section: FunctionLines, options: TableOptions, unit: float) -> Iterator[str]:
     """Yield one function's part of the table, piece by piece."""
     yield f"Total time: {section.total * _NANOSECOND:g} s\n"
     if section.source is None:
         yield _NO_SOURCE.format(file=section.file)
-        source: Sequence[str] = [""] * _lines_without_source(section)
     else:
         yield f"File: {section.file}\n"
         yield f"Function: {section.name} at line {section.first_line}\n"
-        source = section.source
-    cells = {line: _cells(values, section.total, unit) for line, values in section.lines.items()}
+    cells = {
+        line: _cells(values, section.total, unit, options.raw)
+        for line, values in section.lines.items()
+    }
     template = _template(cells)
     header = template % _HEADER
     yield f"\n{header}\n{'=' * len(header)}\n"
     empty = ("", "", "", "")
-    for line, text in enumerate(source, section.first_line):
-        yield template % (str(line), *cells.get(line, empty), text) + "\n"
+    for row in shown_rows(section, options):
+        yield template % (str(row.line), *cells.get(row.line, empty), row.text) + "\n"
     yield "\n"
+    if options.callers:
+        yield from _calls(section, unit, options.raw)
+
+
+def shown_rows(section: FunctionLines, options: TableOptions) -> Sequence[Row]:
+    """Return the rows to show: all, unless it was asked to leave out those that cost little."""
+    if section.source is None:
+        lines = range(section.first_line, section.first_line + _lines_without_source(section))
+        rows = [Row(line, line, "") for line in lines]
+    else:
+        rows = list(section.rows())
+    if not options.drops_lines:
+        return rows
+    wanted = wanted_rows(section, rows, options.least_percent, options.context or 0)
+    return [row for row, is_wanted in zip(rows, wanted, strict=True) if is_wanted]
+
+
+def _calls(section: FunctionLines, unit: float, raw: bool) -> Iterator[str]:
+    """Yield who calls a function and whom it calls, behind its table."""
+    numbers = Numbers(unit, raw)
+    everything = Terminal(width=_NO_LIMIT)
+    lines = [
+        *callers_of(section, everything, numbers),
+        *callees_of(section, everything, numbers),
+    ]
+    yield from (f"{line}\n" for line in [*lines, *([""] if lines else [])])
 
 
 def _lines_without_source(section: FunctionLines) -> int:
@@ -77,20 +130,27 @@ def _lines_without_source(section: FunctionLines) -> int:
     return max(section.lines) - min(*section.lines, section.first_line) + 1
 
 
-def _cells(values: LineValues, total: int, unit: float) -> _Cells:
+def _cells(values: LineValues, total: int, unit: float, raw: bool) -> _Cells:
     """Return hits, time, time per hit and share of one line."""
     scale = _NANOSECOND / unit
-    time = values.inclusive
-    hits = _fit("%d", "%g", values.hits, _WIDTHS[1]) if values.hits else ""
-    per_hit = _fit("%5.1f", "%5.3g", time * scale / values.hits, _WIDTHS[3]) if values.hits else ""
-    share = "%5.1f" % (100 * time / total) if total else ""
-    return hits, _fit("%5.1f", "%5.3g", time * scale, _WIDTHS[2]), per_hit, share
+    time = values.inclusive * scale
+    plain = "%.0f" if raw and unit == _NANOSECOND else "%5.1f"
+    shorten = _as_it_is if raw else _fit
+    hits = shorten("%d", "%g", values.hits, _WIDTHS[1]) if values.hits else ""
+    per_hit = shorten("%5.1f", "%5.3g", time / values.hits, _WIDTHS[3]) if values.hits else ""
+    share = "%5.1f" % (100 * values.inclusive / total) if total else ""
+    return hits, shorten(plain, "%5.3g", time, _WIDTHS[2]), per_hit, share
 
 
 def _fit(plain: str, short: str, value: float, width: int) -> str:
     """Format a number, in the shorter way when it is too wide for its column."""
     text = plain % value
     return text if len(text) <= width else short % value
+
+
+def _as_it_is(plain: str, _short: str, value: float, _width: int) -> str:
+    """Format a number, however wide it is."""
+    return plain % value
 
 
 def _template(cells: Mapping[int, _Cells]) -> str:

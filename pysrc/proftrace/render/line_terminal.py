@@ -2,248 +2,277 @@
 
 from __future__ import annotations
 
-import os
 import textwrap
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from proftrace.render.line_calls import callers_of, short_path
+from proftrace.render.line_columns import (
+    LOOP_MARK,
+    Layout,
+    Numbers,
+    Widths,
+    common_widths,
+    fit_layout,
+)
 from proftrace.render.line_table import TableOptions
 from proftrace.render.terminal import Terminal, display_width
-from proftrace.units import format_count, format_time, printable
-from proftrace.views.line_table import FunctionLines, LineValues
+from proftrace.units import format_count, printable
+from proftrace.views.line_filter import measured_time, wanted_rows
+from proftrace.views.line_table import Call, FunctionLines, Row
+from proftrace.views.nesting import outer_functions
 
-_COLD_PERCENT = 0.5  # of its function: lines below it are folded,
-_FOLDED_RUN = 3  # when so many of them stand together.
-_LEAST_SOURCE = 34  # columns for the text, before less important columns are left out
-_LEFT_OUT_FIRST = ("bar", "per hit", "self", "await")
+_FOLDED_RUN = 3  # cold lines in a row are folded into one; each one when that was asked for
 _WIDEST_HEADING = 100
 _MOST_NAMED = 4  # functions in the last line
 # Share of the whole above which a line stands out, and how; the steps other profilers have too.
 _HEAT = ((60.0, "red"), (20.0, "yellow"), (5.0, "green"))
 
 
+@dataclass(slots=True)
+class _Page:
+    """What all parts of a report are written with; `whole` is all the time that was measured.
+    `has_folds` and `has_loops` note what has to be explained at the end."""
+
+    options: TableOptions
+    terminal: Terminal
+    numbers: Numbers
+    widths: Widths
+    whole: int
+    has_folds: bool = False
+    has_loops: bool = False
+
+    def share(self, section: FunctionLines) -> float:
+        """Return a function's part of all the time that was measured, in percent."""
+        return min(100.0, 100 * section.total / self.whole) if self.whole > 0 else 0.0
+
+
 @dataclass(frozen=True, slots=True)
-class _Column:
-    """A column between line number and text; `cell` gets the values and their share in percent."""
+class _Part:
+    """A function with the unnamed ones in it, and how its rows are laid out."""
 
-    title: str
-    width: int
-    cell: Callable[[LineValues, float], str]
-    heat: bool = False
+    section: FunctionLines
+    inner: Sequence[FunctionLines]
+    layout: Layout
 
-
-@dataclass(frozen=True, slots=True)
-class _Layout:
-    """How one function's rows are laid out."""
-
-    number_width: int
-    columns: Sequence[_Column]
-
-    def left_width(self) -> int:
-        """Return the columns in front of the source text."""
-        return 2 + self.number_width + sum(2 + column.width for column in self.columns) + 2
-
-    def row(self, terminal: Terminal, number: str, cells: Sequence[str], heat: str) -> str:
-        """Return everything in front of the source text; cells are padded to their columns."""
-        parts = [f"  {number:>{self.number_width}}"]
-        for column, cell in zip(self.columns, cells, strict=True):
-            parts.append(terminal.style(f"{cell:>{column.width}}", heat if column.heat else ""))
-        return "  ".join(parts) + "  "
+    def room(self, terminal: Terminal) -> int:
+        """Return the columns that there are for the text."""
+        return max(terminal.width - self.layout.left_width(), 10)
 
 
 def render_terminal(
     sections: Sequence[FunctionLines], options: TableOptions, terminal: Terminal, title: str
 ) -> str:
     """Return the table for a terminal; `title` says what was profiled."""
-    ran = sorted((s for s in sections if s.hits), key=lambda section: section.total)
+    numbers = Numbers(options.unit, options.raw)
+    ran = [section for section in sections if section.hits]
+    whole = measured_time(ran) if options.whole is None else options.whole
+    page = _Page(options, terminal, numbers, common_widths(ran, numbers), whole)
+    nested = sorted(outer_functions(ran), key=lambda one: one[0].total)
+    lines = [terminal.style(terminal.cut(title, terminal.width), "bold")]
+    if options.unit is not None and not options.raw:
+        lines.append(terminal.style(f"times in units of {options.unit:g} s", "dim"))
+    lines.append("")
+    for section, inner in nested:
+        lines += _section(section, inner, page)
     idle = [section for section in sections if not section.hits]
-    # Functions that call each other have the callee's time twice in their totals, so the whole is
-    # the sum of what each spent itself.
-    whole = sum(values.exclusive for section in ran for values in section.lines.values())
-    lines = [terminal.style(terminal.cut(title, terminal.width), "bold"), ""]
-    for section in ran:
-        lines += _section(section, options, terminal, whole)
     if idle and not options.skip_zero:
         lines += _idle(idle, terminal)
-    if ran:
-        lines.append(_sum(ran, terminal))
+    lines += _notes(page)
+    if nested and options.summarize:
+        lines += _summary([section for section, _ in nested], page)
+    elif nested:
+        lines.append(_sum([section for section, _ in nested], page))
     return "\n".join(lines) + "\n"
 
 
-def _section(
-    section: FunctionLines, options: TableOptions, terminal: Terminal, whole: int
-) -> Iterator[str]:
-    """Yield the heading and the rows of one function."""
-    source = _texts(section)
-    layout = _fit_layout(section, terminal, source)
-    room = max(terminal.width - layout.left_width(), 10)
-    yield _heading(section, terminal, whole, len(source))
-    titles = ["" if column.title == "bar" else column.title for column in layout.columns]
-    yield terminal.style((layout.row(Terminal(), "line", titles, "") + "source").rstrip(), "dim")
-    for line, folded in _fold(section, source, options.all_lines):
-        if folded:
-            yield _folded_row(section, range(line, line + folded), layout, terminal)
+def _section(section: FunctionLines, inner: Sequence[FunctionLines], page: _Page) -> Iterator[str]:
+    """Yield the heading and the rows of one function and of the unnamed ones in it."""
+    terminal = page.terminal
+    rows = _texts(section)
+    longest = max((display_width(row.text) for row in rows), default=0)
+    layout = fit_layout([section, *inner], page.widths, page.numbers, terminal, longest)
+    part = _Part(section, inner, layout)
+    yield _heading(section, page)
+    yield terminal.style((layout.head() + "source").rstrip(), "dim")
+    for shown in _fold(section, rows, page.options):
+        if isinstance(shown, Row):
+            yield from _row(part, shown, page)
         else:
-            yield _row(section, line, terminal.cut(source[line], room), layout, terminal)
+            yield _folded_row(part, shown, page)
     if section.source is None:
         yield terminal.style("  its text was not recorded", "dim")
+    if page.options.callers:
+        yield from callers_of(section, terminal, page.numbers)
     yield ""
 
 
-def _texts(section: FunctionLines) -> dict[int, str]:
-    """Return the text of each line to show, without the indentation that all have."""
-    if section.source is None:
-        return dict.fromkeys(section.lines, "")
-    text = textwrap.dedent("\n".join(printable(line.expandtabs()) for line in section.source))
-    return dict(enumerate(text.split("\n"), section.first_line))
+def _texts(section: FunctionLines) -> list[Row]:
+    """Return the rows to show, without the indentation that all have."""
+    rows = list(section.rows())
+    text = textwrap.dedent("\n".join(printable(row.text.expandtabs()) for row in rows))
+    return [Row(row.line, row.last, one) for row, one in zip(rows, text.split("\n"), strict=False)]
 
 
-def _heading(section: FunctionLines, terminal: Terminal, whole: int, length: int) -> str:
+def _heading(section: FunctionLines, page: _Page) -> str:
     """Return name and place on the left, time, share and calls on the right."""
-    right = format_time(section.total)
-    if whole > 0:
-        right += f"  {min(100.0, 100 * section.total / whole):.1f} %"
+    terminal = page.terminal
+    right = page.numbers.time(section.total)
+    if page.whole > 0:
+        right += f"  {page.share(section):.1f} %"
     if section.calls:  # line_profiler counts none
-        right += f"  {format_count(section.calls)} call{'' if section.calls == 1 else 's'}"
+        right += f"  {page.numbers.count(section.calls)} call{'' if section.calls == 1 else 's'}"
     if "samples" in section.regimes:
         right += "  sampled"
     room = min(terminal.width, _WIDEST_HEADING) - len(right) - 2
     name = terminal.cut(printable(section.name), max(room - 20, 20))
-    last = section.first_line + max(length, 1) - 1
-    place = f"{_short_path(section.file)}:{section.first_line}-{last}"
+    last = section.first_line + max(len(section.source or ()), 1) - 1
+    place = f"{short_path(section.file)}:{section.first_line}-{last}"
     place = terminal.cut_left(place, max(room - display_width(name) - 2, 10))
     gap = room - display_width(name) - 2 - display_width(place)
     return f"{terminal.style(name, 'head')}  {place}{' ' * max(gap, 0)}  {right}"
 
 
-def _short_path(path: str) -> str:
-    """Return the path, relative to the current folder if it is below."""
-    try:
-        folder = os.getcwd() + os.sep
-    except FileNotFoundError:
-        return printable(path)
-    return printable(path.removeprefix(folder))
-
-
-def _fit_layout(section: FunctionLines, terminal: Terminal, source: dict[int, str]) -> _Layout:
-    """Choose the columns: what the width has no room for is left out, least important first."""
-    number_width = max([4, *(len(str(line)) for line in source)])
-    columns = _columns(section, terminal)
-    longest = max(map(display_width, source.values()), default=0)
-    layout = _Layout(number_width, columns)
-    for title in _LEFT_OUT_FIRST:
-        if terminal.width - layout.left_width() >= min(longest, _LEAST_SOURCE):
-            break
-        columns = [column for column in columns if column.title != title]
-        layout = _Layout(number_width, columns)
-    return layout
-
-
-def _columns(section: FunctionLines, terminal: Terminal) -> list[_Column]:
-    """Return the columns that say something about this function."""
-    values = section.lines.values()
-    hits_width = max([4, *(len(format_count(value.hits)) for value in values)])
-    columns = [
-        _Column("hits", hits_width, lambda v, _: format_count(v.hits) if v.hits else ""),
-        _Column("time", 7, lambda v, _: format_time(v.inclusive)),
-    ]
-    if any(_calls_profiled_code(value) for value in values):
-        columns.append(_Column("self", 7, lambda v, _: format_time(v.exclusive)))
-    columns.append(_Column("per hit", 7, _per_hit))
-    if any(value.suspended for value in values):
-        columns.append(
-            _Column("await", 7, lambda v, _: format_time(v.suspended) if v.suspended else "")
-        )
-    columns += [
-        _Column("bar", 9, lambda _, share: terminal.bar(share / 100, 9), heat=True),
-        _Column("%", 5, lambda _, share: f"{share:.1f}", heat=True),
-    ]
-    return columns
-
-
-def _per_hit(values: LineValues, _share: float) -> str:
-    return format_time(round(values.inclusive / values.hits)) if values.hits else ""
-
-
-def _calls_profiled_code(values: LineValues) -> bool:
-    """Tell whether a line spends a visible part of its time in other profiled functions."""
-    return values.inclusive - values.exclusive > 0.01 * values.inclusive + 1000
-
-
 def _fold(
-    section: FunctionLines, source: dict[int, str], all_lines: bool
-) -> Iterator[tuple[int, int]]:
-    """Yield (line, 0) for a row to show and (first line, count) for a run to fold."""
-    cold: list[int] = []
-    name_line = _name_line(source)
-    for line in source:
-        hot = _share(section, line) >= _COLD_PERCENT or not section.total
-        if hot or all_lines or section.source is None or line == name_line:
-            yield from _flush(cold)
-            cold = []
-            yield line, 0
-        else:
-            cold.append(line)
-    yield from _flush(cold)
+    section: FunctionLines, rows: Sequence[Row], options: TableOptions
+) -> Iterator[Row | list[Row]]:
+    """Yield each row to show, and each run of rows to fold into one."""
+    counts = wanted_rows(section, rows, options.least_percent, options.context or 0)
+    run = 1 if options.drops_lines else _FOLDED_RUN
+    everything = options.all_lines or options.raw or section.source is None
+    name_line = _name_line(rows)
+    cold: list[Row] = []
+    for row, is_wanted in zip(rows, counts, strict=True):
+        if not everything and not is_wanted and row.line != name_line:
+            cold.append(row)
+            continue
+        yield from [cold] if len(cold) >= run else cold
+        cold = []
+        yield row
+    yield from [cold] if len(cold) >= run else cold
 
 
-def _name_line(source: dict[int, str]) -> int:
+def _name_line(rows: Sequence[Row]) -> int:
     """Return the line with the function's name, which is behind its decorators."""
-    return next((line for line, text in source.items() if _is_name(text)), min(source, default=0))
+    named = (row.line for row in rows if _is_name(row.text))
+    return next(named, rows[0].line if rows else 0)
 
 
 def _is_name(text: str) -> bool:
     return text.startswith(("def ", "async def "))
 
 
-def _flush(cold: Sequence[int]) -> Iterator[tuple[int, int]]:
-    if len(cold) >= _FOLDED_RUN:
-        yield cold[0], len(cold)
-    else:
-        yield from ((line, 0) for line in cold)
-
-
-def _share(section: FunctionLines, line: int) -> float:
-    """Return a line's part of its function's time, in percent."""
-    values = section.lines.get(line)
-    return 100 * values.inclusive / section.total if values and section.total else 0.0
-
-
-def _row(section: FunctionLines, line: int, text: str, layout: _Layout, terminal: Terminal) -> str:
-    values = section.lines.get(line)
+def _row(part: _Part, row: Row, page: _Page) -> Iterator[str]:
+    """Yield one row, those of unnamed functions on its lines, and whom it calls."""
+    terminal, layout, section = page.terminal, part.layout, part.section
+    text = terminal.cut(row.text, part.room(terminal))
+    values = section.lines.get(row.line)
     if values is None:
-        row = layout.row(terminal, str(line), [""] * len(layout.columns), "")
-        return (row + terminal.style(text, "" if _is_name(text) else "dim")).rstrip()
-    share = _share(section, line)
-    heat = next((style for limit, style in _HEAT if share > limit), "dim")
-    cells = [column.cell(values, share) for column in layout.columns]
-    return (layout.row(terminal, str(line), cells, heat) + text).rstrip()
+        blank = layout.row(terminal, str(row.line), [""] * len(layout.columns), "")
+        yield (blank + terminal.style(text, "" if _is_name(row.text) else "dim")).rstrip()
+    else:
+        share = section.share(row.line)
+        heat = next((style for limit, style in _HEAT if share > limit), "dim")
+        cells = [column.cell(values, share) for column in layout.columns]
+        if section.loops:
+            is_loop = row.line in section.loops and values.hits > 0
+            cells[0] += LOOP_MARK if is_loop else " "
+            page.has_loops |= is_loop
+        yield (layout.row(terminal, str(row.line), cells, heat) + text).rstrip()
+    yield from _inner_rows(part, row, page)
+    if page.options.callers:
+        for call in section.callees:
+            if row.line <= call.line <= row.last:
+                yield _callee_row(part, call, row, page)
 
 
-def _folded_row(section: FunctionLines, lines: range, layout: _Layout, terminal: Terminal) -> str:
+def _inner_rows(part: _Part, row: Row, page: _Page) -> Iterator[str]:
+    """Yield what the unnamed functions on these lines took, a row for each of their lines."""
+    branch = page.terminal.symbol("└ ", "+ ")
+    for section in part.inner:
+        name = section.name.rpartition(".")[2]
+        for line, values in section.lines.items():
+            if row.line <= line <= row.last:
+                columns = part.layout.columns
+                cells = ["" if column.heat else column.cell(values, 0.0) for column in columns]
+                if part.section.loops:
+                    cells[0] += " "
+                yield _extra_row(part, cells, f"{_indent(row.text)}{branch}{name}", page)
+
+
+def _callee_row(part: _Part, call: Call, row: Row, page: _Page) -> str:
+    """Return the row that says whom a line calls."""
+    name = printable(call.other[2]) if call.other else ""
+    count = f"{page.numbers.count(call.calls)} x, " if call.calls else ""
+    arrow = page.terminal.symbol("→ ", "> ")
+    text = f"{_indent(row.text)}{arrow}{name}  {count}{page.numbers.time(call.inclusive)}"
+    return _extra_row(part, [""] * len(part.layout.columns), text, page)
+
+
+def _extra_row(part: _Part, cells: Sequence[str], text: str, page: _Page) -> str:
+    """Return a row below that of a line, without a number of its own."""
+    text = page.terminal.cut(text, part.room(page.terminal))
+    return part.layout.row(page.terminal, "", cells, "") + page.terminal.style(text, "dim")
+
+
+def _indent(text: str) -> str:
+    return " " * (len(text) - len(text.lstrip()) + 2)
+
+
+def _folded_row(part: _Part, rows: Sequence[Row], page: _Page) -> str:
     """Return the row that stands for a run of cold lines."""
-    share = sum(_share(section, line) for line in lines)
-    what = f"{len(lines)} lines, {share:.1f} %"
-    mark = terminal.symbol("⋮", ":")
-    return terminal.style(f"  {mark:>{layout.number_width}}  {what}", "dim")
+    page.has_folds = True
+    share = sum(part.section.share(row.line) for row in rows)
+    n_lines = sum(row.last - row.line + 1 for row in rows)
+    mark = page.terminal.symbol("⋮", ":")
+    what = f"{n_lines} line{'' if n_lines == 1 else 's'}, {share:.1f} %"
+    return page.terminal.style(f"  {mark:>{part.layout.number_width}}  {what}", "dim")
 
 
 def _idle(sections: Sequence[FunctionLines], terminal: Terminal) -> Iterator[str]:
     """Yield a line for each function that was registered but never ran."""
     for section in sections:
-        place = f"{_short_path(section.file)}:{section.first_line}"
+        place = f"{short_path(section.file)}:{section.first_line}"
         text = f"never ran: {printable(section.name)}  {place}"
         yield terminal.style(terminal.cut(text, terminal.width), "dim")
     yield ""
 
 
-def _sum(ran: Sequence[FunctionLines], terminal: Terminal) -> str:
+def _notes(page: _Page) -> Iterator[str]:
+    """Yield what marks in the table mean."""
+    terminal = page.terminal
+    fold = terminal.symbol("⋮", ":")
+    notes = [
+        (page.has_loops, f"{LOOP_MARK} a loop on one line is one hit; its rounds are not counted"),
+        (page.has_folds, f"{fold} cold lines, folded: --all shows them"),
+    ]
+    shown = [note for is_needed, note in notes if is_needed]
+    for note in shown:
+        yield terminal.style(terminal.cut(note, terminal.width), "dim")
+    if shown:
+        yield ""
+
+
+def _sum(ran: Sequence[FunctionLines], page: _Page) -> str:
     """Return the last line: the functions that took most, hottest first."""
+    terminal = page.terminal
     named = [
-        f"{printable(section.name)} {format_time(section.total)}"
+        f"{printable(section.name)} {page.numbers.time(section.total)}"
         for section in reversed(ran[-_MOST_NAMED:])
     ]
     if len(ran) > _MOST_NAMED:
         named.append(f"{format_count(len(ran) - _MOST_NAMED)} more")
     dot = terminal.symbol(" · ", " | ")
     return terminal.cut(f"{terminal.symbol('Σ', 'sum')}  {dot.join(named)}", terminal.width)
+
+
+def _summary(ran: Sequence[FunctionLines], page: _Page) -> Iterator[str]:
+    """Yield a line a function, the hottest last."""
+    terminal = page.terminal
+    times = [page.numbers.time(section.total) for section in ran]
+    width = max(map(len, times))
+    for section, time in zip(ran, times, strict=True):
+        share = f"{page.share(section):5.1f} %"
+        place = f"{short_path(section.file)}:{section.first_line}"
+        text = f"  {time:>{width}}  {share}  {printable(section.name)}  {place}"
+        yield terminal.cut(text, terminal.width)

@@ -7,8 +7,10 @@ from dataclasses import dataclass, field, replace
 
 from proftrace.model.profile import NO_FUNCTION, Profile
 from proftrace.views.line_table import (
+    Call,
     FunctionKey,
     FunctionLines,
+    Reading,
     combine_errors,
     function_keys,
     sections_by_key,
@@ -31,19 +33,6 @@ COLD_BY_CHOICE = _COLD_REASONS[1]
 
 
 @dataclass(frozen=True, slots=True)
-class Call:
-    """One way in which functions call each other; times are of the callee, called from there, in
-    nanoseconds. `other` is None for code that is not profiled; `calls` is 0 when only samples saw
-    it. `line` is the caller's."""
-
-    other: FunctionKey | None
-    line: int
-    calls: int
-    inclusive: int
-    exclusive: int
-
-
-@dataclass(frozen=True, slots=True)
 class FunctionStats:
     """A function: its lines, and how they were measured.
 
@@ -60,8 +49,6 @@ class FunctionStats:
     discarded: int = 0
     exclusive_error: int = 0
     inclusive_error: int = 0
-    callers: Sequence[Call] = field(default_factory=list)
-    callees: Sequence[Call] = field(default_factory=list)
 
 
 @dataclass(slots=True)
@@ -85,31 +72,31 @@ class _Edges:
                 exclusive=known.exclusive + max(0, table.exclusive[row]),
             )
 
-    def callers_of(self, key: FunctionKey) -> list[Call]:
-        """Return who calls a function, the dearest first."""
-        found = [call for (_, _, callee), call in self.calls.items() if callee == key]
-        return sorted(found, key=_weight)
+    def sorted(
+        self, sections: Mapping[FunctionKey, FunctionLines]
+    ) -> tuple[Mapping[FunctionKey, Sequence[Call]], Mapping[FunctionKey, Sequence[Call]]]:
+        """Return who calls each function and whom each calls, the dearest first."""
+        callers: dict[FunctionKey, list[Call]] = {key: [] for key in sections}
+        callees: dict[FunctionKey, list[Call]] = {key: [] for key in sections}
+        for (caller, line, callee), call in sorted(self.calls.items(), key=_weight):
+            text = sections[caller].text_of(line) if caller else ""
+            callers[callee].append(replace(call, text=text))
+            if caller:
+                callees[caller].append(replace(call, other=callee, text=text))
+        return callers, callees
 
-    def callees_of(self, key: FunctionKey) -> list[Call]:
-        """Return whom a function calls, the dearest first."""
-        found = [
-            replace(call, other=callee)
-            for (caller, _, callee), call in self.calls.items()
-            if caller == key
-        ]
-        return sorted(found, key=_weight)
 
-
-def _weight(call: Call) -> tuple[int, int]:
+def _weight(item: tuple[object, Call]) -> tuple[int, int]:
+    call = item[1]
     return -call.inclusive, -call.calls
 
 
 def function_stats(
-    profiles: Sequence[Profile], *, raw_hits: bool = False
+    profiles: Sequence[Profile], reading: Reading | None = None
 ) -> dict[FunctionKey, FunctionStats]:
     """Return the functions of all profiles, in the order in which they were registered. The same
-    functions are one as in `line_table`; `raw_hits` as in `sections_by_key`."""
-    sections = sections_by_key(profiles, raw_hits=raw_hits)
+    functions are one as in `line_table`."""
+    sections = sections_by_key(profiles, reading)
     stats = {key: FunctionStats(lines) for key, lines in sections.items()}
     edges = _Edges()
     for profile in profiles:
@@ -118,8 +105,9 @@ def function_stats(
             key = keys[function]
             stats[key] = _with_row(stats[key], profile, row)
         edges.add(profile, keys)
+    callers, callees = edges.sorted(sections)
     return {
-        key: replace(one, callers=edges.callers_of(key), callees=edges.callees_of(key))
+        key: replace(one, lines=replace(one.lines, callers=callers[key], callees=callees[key]))
         for key, one in stats.items()
     }
 

@@ -6,8 +6,8 @@ import inspect
 import io
 import math
 import tokenize
-from collections.abc import Mapping, Sequence, Set
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from itertools import zip_longest
 
 from proftrace.model.profile import (
@@ -25,9 +25,14 @@ from proftrace.model.profile import (
     Metric,
     Profile,
 )
+from proftrace.views.logical_lines import LogicalLines, logical_lines
 
+_ENDLESS = 1 << 63
 # Code that has no block of its own under its first line, unlike `def` and `lambda`.
 _EXPRESSIONS = ("<genexpr>", "<listcomp>", "<setcomp>", "<dictcomp>")
+
+
+type FunctionKey = tuple[str, int, str, str | None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +72,41 @@ class LineValues:
         )
 
 
+@dataclass(frozen=True, slots=True)
+class Call:
+    """One way in which functions call each other; times are of the callee, called from there, in
+    nanoseconds. `other` is None for code that is not profiled; `calls` is 0 when only samples saw
+    it. `line` is the caller's, and `text` what stands there ("" when that is not known)."""
+
+    other: FunctionKey | None
+    line: int
+    calls: int
+    inclusive: int
+    exclusive: int
+    text: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A row of the table: one line, or the lines of one statement as one."""
+
+    line: int
+    last: int
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """How a profile is read: `raw_hits` are the LINE events that the interpreter delivered (a
+    function that was counted without events for a while has none); with `raw_times`, a cheap line
+    from which more was taken out than it had keeps its time below zero; `statements` puts the lines
+    of a statement together."""
+
+    raw_hits: bool = False
+    raw_times: bool = False
+    statements: bool = False
+
+
 def combine_errors(one: int, other: int) -> int:
     """Return the standard deviation of a sum of independent values, out of theirs."""
     return round(math.hypot(one, other))
@@ -80,7 +120,9 @@ class FunctionLines:
     calls of the same function only the outermost counts. `source` is the function's text, one item
     a line from `first_line` on and without line ends; None if it is not known. `lines` has the
     lines that ran, by number, ascending. `regimes` says how it was timed: by the "clock" at each
-    line, by "samples", or first the one and then the other.
+    line, by "samples", or first the one and then the other. `statements` are (last line, text) of
+    those statements that are one row, by their first line; `loops` are lines with a whole loop on
+    them. `callers` and `callees` are the dearest first.
     """
 
     file: str
@@ -91,6 +133,33 @@ class FunctionLines:
     source: Sequence[str] | None
     lines: Mapping[int, LineValues]
     regimes: tuple[str, ...] = ()
+    statements: Mapping[int, tuple[int, str]] = field(default_factory=dict)
+    loops: frozenset[int] = frozenset()
+    callers: Sequence[Call] = ()
+    callees: Sequence[Call] = ()
+
+    def rows(self) -> Iterator[Row]:
+        """Yield what the table shows, line by line: the lines that ran when there is no text."""
+        if self.source is None:
+            yield from (Row(line, line, "") for line in self.lines)
+            return
+        line, end = self.first_line, self.first_line + len(self.source)
+        while line < end:
+            last, text = self.statements.get(line, (line, self.source[line - self.first_line]))
+            yield Row(line, last, text)
+            line = last + 1
+
+    def text_of(self, line: int) -> str:
+        """Return what stands on a line, without its indentation; "" when that is not known."""
+        index = line - self.first_line
+        if self.source is None or not 0 <= index < len(self.source):
+            return ""
+        return self.source[index].strip()
+
+    def share(self, line: int) -> float:
+        """Return a line's part of the function's time, in percent."""
+        values = self.lines.get(line)
+        return 100 * values.inclusive / self.total if values and self.total else 0.0
 
     @property
     def total(self) -> int:
@@ -105,9 +174,6 @@ class FunctionLines:
     def hits(self) -> int:
         """The sum of the lines' hits; 0: the function never ran."""
         return sum(values.hits for values in self.lines.values())
-
-
-type FunctionKey = tuple[str, int, str, str | None]
 
 
 _FIELDS: dict[str, Metric] = {
@@ -129,35 +195,50 @@ def line_table(profiles: Sequence[Profile]) -> list[FunctionLines]:
 
 
 def sections_by_key(
-    profiles: Sequence[Profile], *, raw_hits: bool = False
+    profiles: Sequence[Profile], reading: Reading | None = None
 ) -> dict[FunctionKey, FunctionLines]:
-    """Return the functions of all profiles; with `raw_hits`, hits are the LINE events that the
-    interpreter delivered. A function that was counted without events for a while has none.
+    """Return the functions of all profiles.
 
     Functions of the same file, first line and name are one, with their values added up, unless
     their texts differ: then the text shown would not be the text that ran.
     """
-    calls: dict[FunctionKey, int] = {}
-    inclusive: dict[FunctionKey, int] = {}
-    lines: dict[FunctionKey, dict[int, LineValues]] = {}
-    regimes: dict[FunctionKey, set[str]] = {}
+    reading = reading or Reading()
+    sums: dict[FunctionKey, _Sum] = {}
     for profile in profiles:
         keys = function_keys(profile)
         for row, function in enumerate(profile.calls.function):
-            key = keys[function]
-            calls[key] = calls.get(key, 0) + profile.calls.calls[row]
-            inclusive[key] = inclusive.get(key, 0) + max(0, profile.calls.inclusive[row])
-            lines.setdefault(key, {})
-            hot = profile.calls.regime[row] == REGIME_HOT or profile.calls.samples[row]
-            regimes.setdefault(key, set()).update({"samples"} if hot else set())
-        _add_lines(profile, keys, lines, _FIELDS | {"hits": RAW_HITS} if raw_hits else _FIELDS)
-    if raw_hits:
-        for key in (key for key, names in regimes.items() if "samples" in names):
-            lines[key] = {line: replace(one, hits=0) for line, one in lines[key].items()}
-    return {
-        key: _section(key, calls[key], inclusive[key], rows, regimes[key])
-        for key, rows in lines.items()
-    }
+            sums.setdefault(keys[function], _Sum()).add(profile, row)
+        _add_lines(profile, keys, sums, reading)
+    layouts = _layouts(sums)
+    return {key: _section(key, one, layouts[key[3]], reading) for key, one in sums.items()}
+
+
+@dataclass(slots=True)
+class _Sum:
+    """What is known of one function of all profiles."""
+
+    calls: int = 0
+    inclusive: int = 0
+    regimes: set[str] = field(default_factory=set)
+    lines: dict[int, LineValues] = field(default_factory=dict)
+
+    def add(self, profile: Profile, row: int) -> None:
+        """Add a row of the table of functions."""
+        table = profile.calls
+        self.calls += table.calls[row]
+        self.inclusive += max(0, table.inclusive[row])
+        if table.regime[row] == REGIME_HOT or table.samples[row]:
+            self.regimes.add("samples")
+
+    def add_line(self, line: int, values: LineValues) -> None:
+        """Add the values of a line."""
+        self.lines[line] = self.lines[line] + values if line in self.lines else values
+
+
+def _layouts(keys: Iterable[FunctionKey]) -> dict[str | None, LogicalLines]:
+    """Return the statements of each text, once for all functions in it."""
+    texts = dict.fromkeys(key[3] for key in keys)
+    return {text: LogicalLines() if text is None else logical_lines(text) for text in texts}
 
 
 def function_keys(profile: Profile) -> dict[int, FunctionKey]:
@@ -178,45 +259,74 @@ def function_keys(profile: Profile) -> dict[int, FunctionKey]:
 def _add_lines(
     profile: Profile,
     keys: Mapping[int, FunctionKey],
-    lines: dict[FunctionKey, dict[int, LineValues]],
-    fields: Mapping[str, Metric],
+    sums: Mapping[FunctionKey, _Sum],
+    reading: Reading,
 ) -> None:
-    """Add the lines of one profile to `lines`."""
+    """Add the lines of one profile."""
     table = profile.lines
+    fields = _FIELDS | {"hits": RAW_HITS} if reading.raw_hits else _FIELDS
+    # Taking out the tracer's own cost can leave a cheap line slightly below nothing.
+    least = -_ENDLESS if reading.raw_times else 0
     columns = {name: table.values[metric.name] for name, metric in fields.items()}
     for row, function in enumerate(table.function):
-        # Taking out the tracer's own cost can leave a cheap line slightly below nothing.
-        numbers = {name: max(0, column[row]) for name, column in columns.items()}
+        numbers = {name: max(least, column[row]) for name, column in columns.items()}
         values = LineValues(**numbers, histogram=tuple(table.histogram(row)))
         if values == LineValues(0, 0, 0, 0):
             continue
-        section = lines[keys[function]]
-        line = table.line[row]
-        section[line] = section[line] + values if line in section else values
+        sums[keys[function]].add_line(table.line[row], values)
 
 
 def _section(
-    key: FunctionKey,
-    calls: int,
-    inclusive: int,
-    lines: Mapping[int, LineValues],
-    regimes: Set[str],
+    key: FunctionKey, found: _Sum, layout: LogicalLines, reading: Reading
 ) -> FunctionLines:
     file, first_line, name, text = key
+    lines, regimes = dict(sorted(found.lines.items())), found.regimes
+    if reading.raw_hits and "samples" in regimes:
+        lines = {line: replace(one, hits=0) for line, one in lines.items()}
     # A result of the first writers has no histograms, and everything in it was timed by the clock.
     if lines and (not regimes or any(values.histogram for values in lines.values())):
         regimes = {"clock", *regimes}
     source = None if text is None else _block(text, name, max(first_line, 1), max(lines, default=0))
+    last_line = first_line + len(source or ()) - 1
+    statements = {}
+    if reading.statements and source:
+        for first, last in layout.within(first_line, last_line).items():
+            text = layout.join(first, source[first - first_line : last - first_line + 1])
+            statements[first] = last, text
     return FunctionLines(
         file,
         name,
         first_line,
-        calls,
-        inclusive,
+        found.calls,
+        found.inclusive,
         source,
-        dict(sorted(lines.items())),
+        _one_a_statement(lines, statements),
         tuple(sorted(regimes)),
+        statements,
+        frozenset(line for line in layout.loops if first_line <= line <= last_line),
     )
+
+
+def _one_a_statement(
+    lines: Mapping[int, LineValues], statements: Mapping[int, tuple[int, str]]
+) -> Mapping[int, LineValues]:
+    """Return the lines with those of each statement put together, on its first one."""
+    whole = dict(lines)
+    for first, (last, _) in statements.items():
+        parts = [whole.pop(line) for line in range(first, last + 1) if line in whole]
+        if parts:
+            began = lines[first].hits if first in lines else 0
+            whole[first] = _together(parts, began or max(part.hits for part in parts))
+    return dict(sorted(whole.items()))
+
+
+def _together(parts: Sequence[LineValues], hits: int) -> LineValues:
+    """Return a statement's values out of those of its lines. Single hits were timed line by line:
+    of a whole statement there are no extremes, unless one line has it all."""
+    if len(parts) == 1:
+        return replace(parts[0], hits=hits)
+    whole = sum(parts[1:], parts[0])
+    return replace(whole, hits=hits, shortest=0, longest=0, histogram=())
 
 
 def _block(text: str, name: str, first_line: int, last_line: int) -> list[str]:

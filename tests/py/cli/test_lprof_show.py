@@ -9,7 +9,8 @@ import pytest
 
 from line_logs import code_of, write_line_log
 from log_writer import LogWriter
-from proftrace.cli import lprof
+from proftrace.cli import lprof, lprof_show
+from proftrace.cli.lprof_show import table_arguments
 
 TEXT = "def f(a):\n    b = a\n    return b\n\n\ndef g(): pass\n"
 
@@ -39,7 +40,7 @@ def test_a_pipe_gets_the_classic_table(result: Path, capsys: pytest.CaptureFixtu
         (["--unit=1"], "Timer unit: 1 s", "1e-06"),
         (["-m"], "  0.00 seconds - f.py:1 - f\n", "\x1b"),
         (["-tm"], "- g\n  0.00 seconds - f.py:1 - f\n", "\x1b"),
-        (["--style=terminal"], "lprof 0.1.0  app.py  2 functions", "Timer unit"),
+        (["--style=rich"], "lprof 0.1.0  app.py  2 functions", "Timer unit"),
         (["-r"], "never ran: g  f.py:6", "Timer unit"),
         (["-r", "--color=always"], "\x1b[", "Timer unit"),
         (["-rz"], "b = a", "never ran"),
@@ -131,3 +132,79 @@ def test_errors(
     assert (out, len(err.splitlines())) == ("", 1)
     assert message in err
     assert list(folder.iterdir()) == []
+
+
+EVERY_OPTION = [
+    *("--unit=0.001", "--top=3", "--min-pct=2.5", "--context=1", "--format=md", "--style=rich"),
+    *("--color=never", "-z", "-t", "-r", "--summarize", "--all", "--stats", "--raw-hits", "--raw"),
+    *("--statements", "--callers"),
+]
+
+
+def test_view_hands_all_options_of_the_table_on() -> None:
+    options, _ = lprof._run_parser().parse_target([*EVERY_OPTION, "app.py"])
+    handed_on = vars(lprof_show._show_parser().parse_args([*table_arguments(options), "r.lprof"]))
+    shown = lprof_show._show_parser().parse_args([*EVERY_OPTION, "r.lprof"])
+    assert handed_on == vars(shown)
+    defaults = vars(lprof_show._show_parser().parse_args(["r.lprof"]))
+    unlike = {name for name, value in vars(shown).items() if value != defaults[name]}
+    # Every option of the table was given another value here than it has by default.
+    assert unlike == set(defaults) - {"files", "output", "force"}
+
+
+@pytest.mark.parametrize(
+    ("options", "format"),
+    [
+        (["-o", "r.json"], "json"),
+        (["-o", "r.csv"], "csv"),
+        (["-o", "r.md"], "md"),
+        (["-o", "r.txt"], "text"),
+        (["-o", "r.txt", "--format=json"], "json"),
+        (["-o", "r.json", "--format=text"], "text"),
+    ],
+)
+def test_the_format_is_that_of_the_outputs_name_unless_it_is_named(
+    result: Path, folder: Path, options: list[str], format: str
+) -> None:
+    assert lprof.main(["show", *options, str(result)]) == 0
+    start = (folder / options[1]).read_text()[:12]
+    begins = {
+        "json": '{\n "schema_v',
+        "csv": "file,functio",
+        "md": "### `f`: 4.0",
+        "text": "Timer unit: ",
+    }
+    assert start == begins[format]
+
+
+@pytest.mark.parametrize(
+    "option",
+    [
+        "--top=-1",
+        "--top=x",
+        "--top=1.5",
+        "--top=²",
+        "--context=-2",
+        "--min-pct=101",
+        "--min-pct=nan",
+    ],
+)
+def test_numbers_that_make_no_sense_are_refused(
+    result: Path, capsys: pytest.CaptureFixture[str], option: str
+) -> None:
+    assert lprof.main(["show", option, str(result)]) == 2
+    out, err = capsys.readouterr()
+    assert (out, len(err.splitlines())) == ("", 1)
+    assert "not a " in err
+
+
+def test_only_some_functions_are_shown_and_the_title_says_so(
+    result: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert lprof.main(["show", "-r", "--top=1", "--min-pct=30%", str(result)]) == 0
+    out, err = capsys.readouterr()
+    assert out.startswith("lprof 0.1.0  app.py  1 of 2 functions  ")
+    assert "b = a" in out
+    assert "return b" not in out
+    assert "never ran" not in out
+    assert err == ""

@@ -5,7 +5,9 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import jsonschema
 import pytest
+from line_profiler.line_profiler import LineStats
 
 from line_logs import code_of
 from log_writer import (
@@ -17,6 +19,7 @@ from log_writer import (
     line_record,
 )
 from proftrace.cli import lprof
+from proftrace.render.line_json import SCHEMA_VERSION
 
 TEXT = "def f(a):\n    b = g(a)\n    return b\n\n\ndef g(a):\n    return a\n\n\ndef idle(): pass\n"
 TRACE_FUNCTION = 6
@@ -79,12 +82,12 @@ def test_stats_name_regime_errors_extremes_and_calls(
         "  timed by the clock and by samples: 1,234 samples, "
         "5 more of the measuring itself left out" in rows
     )
-    (row,) = [row for row in rows if row.endswith("b = g(a)")]
+    (row,) = [row for row in rows if row.endswith("    b = g(a)")]
     numbers = "2 4 8.00 us 4.00 us 200 ns 1.00 us 3.00 us 1,000 1.02 us ▃█ 4.10 us"
     assert " ".join(row.split()) == f"{numbers} b = g(a)"
     assert "    4 x  9.00 us  code that is not profiled" in rows
-    assert "    4 x  4.00 us  g  f.py:6, line 2" in rows
-    assert "    4 x  4.00 us  f  f.py:1, line 2" in rows
+    assert "    4 x  4.00 us  g  f.py:6  from line 2" in rows
+    assert "    4 x  4.00 us  f  f.py:2  b = g(a)" in rows
     assert rows[-1] == "never ran: idle  f.py:10"
     assert err == ""
 
@@ -102,10 +105,68 @@ def test_json_has_the_same_facts(result: Path, capsys: pytest.CaptureFixture[str
     assert line["histogram_log2_ns"] == [0] * 10 + [1, 3]
     assert f["lines"][1]["min_ns"] is None
     assert f["callers"] == [
-        {"function": None, "line": 0, "calls": 4, "inclusive_ns": 9_000, "exclusive_ns": 9_000}
+        {
+            "function": None,
+            "name": None,
+            "file": None,
+            "line": 0,
+            "calls": 4,
+            "inclusive_ns": 9_000,
+            "exclusive_ns": 9_000,
+        }
     ]
     assert [call["function"] for call in f["callees"]] == [1]
     assert [call["function"] for call in g["callers"]] == [0]
+
+
+SCHEMA = json.loads((Path(__file__).parents[3] / "docs" / "lprof-show.schema.json").read_text())
+
+
+def closed(schema: object) -> object:
+    """Return a schema that admits no key but those it describes."""
+    if isinstance(schema, list):
+        return [closed(one) for one in schema]
+    if not isinstance(schema, dict):
+        return schema
+    whole = {key: closed(value) for key, value in schema.items()}
+    return {**whole, "additionalProperties": False} if "properties" in schema else whole
+
+
+@pytest.mark.parametrize("options", [[], ["--statements"], ["--raw"], ["-z", "--top=1"]])
+def test_json_is_what_its_schema_says_and_nothing_else(
+    result: Path, capsys: pytest.CaptureFixture[str], options: list[str]
+) -> None:
+    jsonschema.Draft202012Validator.check_schema(SCHEMA)
+    out, _ = show(capsys, "--format=json", *options, str(result))
+    jsonschema.validate(json.loads(out), closed(SCHEMA), jsonschema.Draft202012Validator)
+
+
+def test_the_schema_is_of_this_version_and_describes_every_key() -> None:
+    assert SCHEMA["properties"]["schema_version"]["const"] == SCHEMA_VERSION
+    for one in (SCHEMA, *SCHEMA["$defs"].values()):
+        assert set(one.get("required", ())) == set(one.get("properties", ()))
+
+
+def test_json_of_line_profiler_follows_the_schema_too(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    stats = LineStats({("f.py", 1, "f"): [(2, 1, 3)], ("f.py", 5, "g"): []}, 1e-9)
+    stats.to_file(tmp_path / "r.lprof")
+    out, _ = show(capsys, "--format=json", str(tmp_path / "r.lprof"))
+    jsonschema.validate(json.loads(out), closed(SCHEMA), jsonschema.Draft202012Validator)
+
+
+def test_json_leaves_out_what_is_not_wanted(
+    result: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def functions(*options: str) -> list[dict]:
+        return json.loads(show(capsys, "--format=json", *options, str(result))[0])["functions"]
+
+    assert [one["name"] for one in functions()] == ["f", "g", "idle"]
+    assert [one["name"] for one in functions("-z")] == ["f", "g"]
+    (f,) = functions("--top=1")
+    assert (f["name"], f["callees"][0]["function"], f["callees"][0]["name"]) == ("f", None, "g")
+    assert [line["line"] for line in functions("--min-pct=50")[0]["lines"]] == [2]
 
 
 def test_json_is_chosen_by_the_name_of_the_output(

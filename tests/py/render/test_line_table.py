@@ -128,7 +128,7 @@ def test_code_without_text_is_listed_as_line_profiler_lists_it(tmp_path: Path) -
         code_of(text, "<string>", "step"): [(5, 3, 1234)],
     }
     result = write_line_log(tmp_path / "r.lprof", "<string>", None, timings)
-    options = TableOptions()
+    options = TableOptions(unit=1e-06)
     assert rendered(result, options) == expected("<string>", timings, options)
     assert "     5         3          1.2      0.4    100.0" in rendered(result, options)
 
@@ -146,3 +146,51 @@ def test_a_line_that_no_statement_starts_has_blanks_for_hits(tmp_path: Path) -> 
 def test_nothing_recorded_prints_the_unit_only(tmp_path: Path) -> None:
     result = write_line_log(tmp_path / "r.lprof", "f.py", None, {})
     assert rendered(result, TableOptions()) == "Timer unit: 1e-06 s\n\n"
+
+
+def test_a_microsecond_is_the_unit_unless_another_is_named(tmp_path: Path) -> None:
+    result = write_line_log(tmp_path / "r.lprof", "f.py", None, {})
+    assert rendered(result, TableOptions()) == rendered(result, TableOptions(unit=1e-06))
+
+
+BUSY = "def f(x):\n    a = g(\n        x)\n    # words\n    b = 1\n    return a, b\n"
+
+
+@pytest.fixture
+def busy(tmp_path: Path) -> Path:
+    timings: Timings = [(2, 7, 1_234_567_891_234), (5, 7, 3), (6, 7, 40_000_000_000)]
+    code = code_of(BUSY, "f.py", "f")
+    return write_line_log(tmp_path / "r.lprof", "f.py", BUSY, {code: timings})
+
+
+def rows_of(text: str) -> dict[int, list[str]]:
+    """Return hits, time, time per hit and share by line."""
+    lines = [line.split() for line in text.splitlines() if line[:6].strip().isdigit()]
+    return {int(line[0]): line[1:5] for line in lines}
+
+
+def test_raw_numbers_are_nanoseconds_and_whole(busy: Path) -> None:
+    text = rendered(busy, TableOptions(raw=True))
+    assert text.startswith("Timer unit: 1e-09 s\n")
+    assert rows_of(text)[2] == ["7", "1234567891234", "176366841604.9", "96.9"]
+    assert rows_of(rendered(busy, TableOptions(unit=1e-9)))[2][1] == "1.23e+12"
+
+
+@pytest.mark.parametrize(
+    ("options", "lines"),
+    [
+        (TableOptions(), [1, 2, 3, 4, 5, 6]),
+        (TableOptions(min_percent=50), [2]),
+        (TableOptions(min_percent=50, context=1), [1, 2, 3]),
+        (TableOptions(context=0), [2, 6]),
+        (TableOptions(context=2), [1, 2, 3, 4, 5, 6]),
+        (TableOptions(min_percent=0), [2, 5, 6]),
+        (TableOptions(min_percent=100), []),
+    ],
+)
+def test_lines_that_cost_little_are_left_out_when_asked_for(
+    busy: Path, options: TableOptions, lines: list[int]
+) -> None:
+    text = rendered(busy, options)
+    assert list(rows_of(text)) == lines
+    assert "Total time: 1274.57 s" in text

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import re
 from pathlib import Path
 
@@ -12,7 +13,7 @@ from proftrace.model.load import load_profile
 from proftrace.render.line_table import TableOptions
 from proftrace.render.line_terminal import render_terminal
 from proftrace.render.terminal import Terminal, display_width
-from proftrace.views.line_table import FunctionLines, LineValues, line_table
+from proftrace.views.line_table import Call, FunctionLines, LineValues, line_table
 
 TEXT = '''\
 def parse(fh):
@@ -77,7 +78,10 @@ def test_rows(sections: list[FunctionLines]) -> None:
 def test_cold_lines_are_folded_and_counted(sections: list[FunctionLines]) -> None:
     lines = render(sections, Terminal(200))
     folded = [line for line in lines if "⋮" in line]
-    assert [line.split("⋮")[1].strip() for line in folded] == ["5 lines, 0.0 %"]
+    assert [line.split("⋮")[1].strip() for line in folded] == [
+        "5 lines, 0.0 %",
+        "cold lines, folded: --all shows them",
+    ]
     everything = "\n".join(render(sections, Terminal(200), all_lines=True))
     assert "⋮" not in everything
     for line in TEXT.split("\n\n\n")[0].splitlines():
@@ -166,3 +170,119 @@ def test_the_line_with_the_name_stays_decorators_are_folded() -> None:
     lines = render([section], Terminal(100))
     shown = [line.strip().partition(" ")[0] for line in lines[4:8]]
     assert shown == ["⋮", "8", "9", "10"]
+
+
+NESTED = """\
+def f(rows):
+    total = sum(
+        row
+        for row in rows)
+    for row in rows: total += row
+    return sorted(rows, key=lambda row: -row)
+"""
+
+
+def nested_sections(tmp_path: Path) -> list[FunctionLines]:
+    functions: dict = {
+        code_of(NESTED, "n.py", "f"): [(2, 1, 80_000), (5, 1, 9_000), (6, 1, 11_000)],
+        code_of(NESTED, "n.py", "f.<locals>.<genexpr>"): [(3, 500, 30_000), (4, 501, 10_000)],
+        code_of(NESTED, "n.py", "f.<locals>.<lambda>"): [(6, 500, 4_000)],
+    }
+    return line_table(
+        [load_profile(str(write_line_log(tmp_path / "r", "n.py", NESTED, functions)))]
+    )
+
+
+def test_unnamed_functions_are_rows_below_their_lines(tmp_path: Path) -> None:
+    lines = render(nested_sections(tmp_path), Terminal(120))
+    rows = [re.split(r"\s{2,}", line.strip()) for line in lines]
+    assert [row for row in rows if "<" in row[-1]] == [
+        ["500", "30.0 us", "60 ns", "└ <genexpr>"],
+        ["501", "10.0 us", "20 ns", "└ <genexpr>"],
+        ["500", "4.00 us", "8 ns", "└ <lambda>"],
+    ]
+    assert len([line for line in lines if "n.py:" in line]) == 1
+    below = next(index for index, line in enumerate(lines) if "<lambda>" in line)
+    assert "return sorted" in lines[below - 1]
+    source_at = lines[below - 1].index("return")
+    assert lines[below].index("└") == source_at + 2
+
+
+def test_an_unnamed_function_whose_surroundings_were_not_profiled_is_one_for_itself(
+    tmp_path: Path,
+) -> None:
+    lines = render(nested_sections(tmp_path)[1:], Terminal(120))
+    assert any(line.startswith("f.<locals>.<genexpr>  n.py:2-4") for line in lines)
+
+
+def test_a_loop_on_one_line_says_that_it_is_one_hit(tmp_path: Path) -> None:
+    lines = render(nested_sections(tmp_path), Terminal(120))
+    (marked,) = [line for line in lines if " 1* " in line]
+    assert marked.endswith("for row in rows: total += row")
+    assert "* a loop on one line is one hit; its rounds are not counted" in lines
+    assert not any("*" in line for line in render([plain_section()], Terminal(120)))
+
+
+def plain_section() -> FunctionLines:
+    text = ["def f():", "    a()", "    b()", "    c()"]
+    values = {line: LineValues(1, time, time, 0) for line, time in ((2, 900), (3, 99), (4, 1))}
+    return FunctionLines("a.py", "f", 1, 3, 1000, text, values)
+
+
+@pytest.mark.parametrize(
+    ("options", "shown"),
+    [
+        (TableOptions(), ["1", "2", "3", "4"]),
+        (TableOptions(min_percent=50), ["1", "2", "⋮"]),
+        (TableOptions(min_percent=50, context=1), ["1", "2", "3", "⋮"]),
+        (TableOptions(min_percent=50, all_lines=True), ["1", "2", "3", "4"]),
+        (TableOptions(min_percent=50, raw=True), ["1", "2", "3", "4"]),
+    ],
+)
+def test_what_is_cold_can_be_chosen(options: TableOptions, shown: list[str]) -> None:
+    lines = render_terminal([plain_section()], options, Terminal(100), "").splitlines()
+    table = lines[4 : lines.index("", 3)]
+    assert [line.split()[0] for line in table] == shown
+
+
+@pytest.mark.parametrize(
+    ("options", "time", "per_hit"),
+    [
+        (TableOptions(unit=1e-6), "1,500.0", "0.02"),
+        (TableOptions(unit=1.0), "0.0015", "2.0e-08"),
+        (TableOptions(raw=True), "1500000", "20"),
+    ],
+)
+def test_a_unit_can_be_asked_for(options: TableOptions, time: str, per_hit: str) -> None:
+    values = {1: LineValues(75_000, 1_500_000, 1_500_000, 0)}
+    section = FunctionLines("a.py", "f", 1, 1, 1_500_000, ["def f(): g()"], values)
+    text = render_terminal([section], options, Terminal(100), "")
+    (row,) = [line.split() for line in text.splitlines() if line.endswith("def f(): g()")]
+    assert row[2:3] == [time]
+    assert float(row[3]) == float(per_hit)
+    assert ("times in units of" in text) == (options.unit is not None)
+
+
+def test_a_summary_has_a_line_a_function() -> None:
+    options = TableOptions(summarize=True)
+    text = render_terminal([plain_section()], options, Terminal(100), "")
+    assert text.splitlines()[-1] == "  1.00 us  100.0 %  f  a.py:1"
+
+
+def test_callers_are_listed_and_callees_stand_below_their_line() -> None:
+    caller, callee = ("b.py", 1, "main", None), ("c.py", 5, "C.g", None)
+    section = dataclasses.replace(
+        plain_section(),
+        callers=[Call(caller, 9, 3, 1000, 100, "f()"), Call(None, 0, 0, 7, 7)],
+        callees=[Call(callee, 2, 1, 800, 800, "a()")],
+    )
+    text = render_terminal([section], TableOptions(callers=True), Terminal(100), "")
+    lines = text.splitlines()
+    assert lines[lines.index("  called by") + 1 :][:3] == [
+        "    3 x  1.00 us  main  b.py:9  f()",
+        "    - x     7 ns  code that is not profiled",
+        "",
+    ]
+    below = next(index for index, line in enumerate(lines) if line.endswith("a()")) + 1
+    assert lines[below].strip() == "→ C.g  1 x, 800 ns"
+    assert "C.g" not in render_terminal([section], TableOptions(), Terminal(100), "")

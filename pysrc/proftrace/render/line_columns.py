@@ -1,0 +1,153 @@
+"""The columns of the line table for terminals: what they say, and for which there is room."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from proftrace.render.terminal import Terminal
+from proftrace.units import format_count, format_time
+from proftrace.views.line_filter import COLD_PERCENT
+from proftrace.views.line_table import FunctionLines, LineValues
+
+_LEAST_SOURCE = 34  # columns for the text, before less important columns are left out
+_LEFT_OUT_FIRST = ("bar", "per hit", "self", "await")
+_BAR_WIDTH = 9
+LOOP_MARK = "*"
+
+
+@dataclass(frozen=True, slots=True)
+class Numbers:
+    """How numbers are written: with a unit that fits, in the unit that was asked for (in seconds),
+    or `raw`, as they were recorded."""
+
+    unit: float | None = None
+    raw: bool = False
+
+    def time(self, nanoseconds: int) -> str:
+        """Return a time as text."""
+        if self.raw:
+            return str(nanoseconds)
+        if self.unit is None:
+            return format_time(nanoseconds)
+        number = nanoseconds * 1e-09 / self.unit
+        return f"{number:,.1f}" if abs(number) >= 0.05 or not number else f"{number:.3g}"
+
+    def count(self, value: int) -> str:
+        """Return a count as text."""
+        return str(value) if self.raw else format_count(value)
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """A column between line number and text; `cell` gets the values and their share in percent."""
+
+    title: str
+    width: int
+    cell: Callable[[LineValues, float], str]
+    heat: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """How the rows of a function are laid out."""
+
+    number_width: int
+    columns: Sequence[Column]
+
+    def left_width(self) -> int:
+        """Return the columns in front of the source text."""
+        return 2 + self.number_width + sum(2 + column.width for column in self.columns) + 2
+
+    def row(self, terminal: Terminal, number: str, cells: Sequence[str], heat: str) -> str:
+        """Return everything in front of the source text; cells are padded to their columns."""
+        parts = [f"  {number:>{self.number_width}}"]
+        for column, cell in zip(self.columns, cells, strict=True):
+            parts.append(terminal.style(f"{cell:>{column.width}}", heat if column.heat else ""))
+        return "  ".join(parts) + "  "
+
+    def head(self) -> str:
+        """Return the row of titles, but for that of the source text."""
+        titles = ["" if column.title == "bar" else column.title for column in self.columns]
+        return self.row(Terminal(), "line", titles, "")
+
+
+@dataclass(frozen=True, slots=True)
+class Widths:
+    """Widths that all functions of a table share, so that their columns stand below each other."""
+
+    number: int
+    hits: int
+    time: int
+
+
+def common_widths(sections: Sequence[FunctionLines], numbers: Numbers) -> Widths:
+    """Return the widths that the widest line number, count and time ask for."""
+    lines = [section.first_line + len(section.source or ()) - 1 for section in sections]
+    lines += [max(section.lines, default=0) for section in sections]
+    values = [one for section in sections for one in section.lines.values()]
+    times = [numbers.time(time) for one in values for time in (one.inclusive, one.suspended)]
+    mark = any(section.loops for section in sections)
+    return Widths(
+        number=max([4, *(len(str(line)) for line in lines)]),
+        hits=max([4, *(len(numbers.count(one.hits)) + mark for one in values)]),
+        time=max([7, *map(len, times)]),
+    )
+
+
+def fit_layout(
+    sections: Sequence[FunctionLines],
+    widths: Widths,
+    numbers: Numbers,
+    terminal: Terminal,
+    longest: int,
+) -> Layout:
+    """Choose the columns for one function and those inside it, whose longest line of text is given:
+    what the width has no room for is left out, least important first."""
+    columns = _columns(sections, widths, numbers, terminal)
+    layout = Layout(widths.number, columns)
+    for title in _LEFT_OUT_FIRST:
+        if terminal.width - layout.left_width() >= min(longest, _LEAST_SOURCE):
+            break
+        columns = [column for column in columns if column.title != title]
+        layout = Layout(widths.number, columns)
+    return layout
+
+
+def _columns(
+    sections: Sequence[FunctionLines], widths: Widths, numbers: Numbers, terminal: Terminal
+) -> list[Column]:
+    """Return the columns that say something about these functions."""
+    values = [one for section in sections for one in section.lines.values()]
+
+    def per_hit(one: LineValues, _share: float) -> str:
+        return numbers.time(round(one.inclusive / one.hits)) if one.hits else ""
+
+    columns = [
+        Column("hits", widths.hits, lambda v, _: numbers.count(v.hits) if v.hits else ""),
+        Column("time", widths.time, lambda v, _: numbers.time(v.inclusive)),
+    ]
+    if any(_calls_profiled_code(one) for one in values):
+        columns.append(Column("self", widths.time, lambda v, _: numbers.time(v.exclusive)))
+    columns.append(Column("per hit", widths.time, per_hit))
+    if any(one.suspended for one in values):
+        columns.append(
+            Column(
+                "await", widths.time, lambda v, _: numbers.time(v.suspended) if v.suspended else ""
+            )
+        )
+    columns += [
+        Column("bar", _BAR_WIDTH, lambda _, share: _bar(share, terminal), heat=True),
+        Column("%", 5, lambda _, share: f"{share:.1f}", heat=True),
+    ]
+    return columns
+
+
+def _bar(share: float, terminal: Terminal) -> str:
+    """Return a bar; nothing for what is nothing, so that the others are seen."""
+    return terminal.bar(share / 100 if share >= COLD_PERCENT else 0.0, _BAR_WIDTH)
+
+
+def _calls_profiled_code(values: LineValues) -> bool:
+    """Tell whether a line spends a visible part of its time in other profiled functions."""
+    return values.inclusive - values.exclusive > 0.01 * values.inclusive + 1000

@@ -1,0 +1,56 @@
+"""Which functions and lines a line table shows, when not all are wanted."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from proftrace.views.line_table import FunctionKey, FunctionLines, Row
+
+COLD_PERCENT = 0.5  # of its function's time: a line with less is not worth a look
+
+
+@dataclass(frozen=True, slots=True)
+class FunctionFilter:
+    """`top`: only so many functions, those with the most time. `min_percent`: only functions with
+    that part of all the time that was measured. None: all."""
+
+    top: int | None = None
+    min_percent: float | None = None
+
+
+def measured_time(sections: Sequence[FunctionLines]) -> int:
+    """Return all the time that was measured, in nanoseconds.
+
+    Functions that call each other have the callee's time in both totals, so the whole is the sum of
+    what each spent itself."""
+    return sum(values.exclusive for section in sections for values in section.lines.values())
+
+
+def select_functions(
+    sections: Mapping[FunctionKey, FunctionLines], wanted: FunctionFilter
+) -> list[FunctionKey]:
+    """Return the functions to show, in their order; when some are left out, those that never ran
+    are among them."""
+    keys = list(sections)
+    if wanted.min_percent is not None:
+        least = measured_time(list(sections.values())) * wanted.min_percent / 100
+        keys = [key for key in keys if sections[key].total >= least and sections[key].hits]
+    if wanted.top is not None:
+        ran = [key for key in keys if sections[key].hits]
+        hottest = set(sorted(ran, key=lambda key: -sections[key].total)[: wanted.top])
+        keys = [key for key in keys if key in hottest]
+    return keys
+
+
+def wanted_rows(
+    section: FunctionLines, rows: Sequence[Row], least: float, context: int
+) -> list[bool]:
+    """Return for each row if it has at least `least` percent of its function's time, or is one of
+    the `context` rows before or behind such a one; all rows of a function that took no time."""
+    if not section.total:
+        return [True] * len(rows)
+    counts = [row.line in section.lines and section.share(row.line) >= least for row in rows]
+    return [
+        any(counts[max(0, index - context) : index + context + 1]) for index in range(len(rows))
+    ]
