@@ -45,8 +45,9 @@ PY_LAYERS = {
     "run.bootstrap": SHARED | {"run", "lines", "memory"},
     "lines": SHARED | {"_lines"},
     "memory": SHARED | {"_capture"},
+    "pytest_plugin": SHARED | {"_capture", "memory", "model", "views"},
     # Tracker.snapshot() reads what was recorded, and imports the reader when it is called.
-    "memory.tracker": SHARED | {"_capture", "memory", "model.load"},
+    "memory.tracker": SHARED | {"_capture", "memory", "model.load", "model.profile"},
 }
 # These run inside the traced program, whatever is installed there.
 TARGET_SIDE = {

@@ -8,7 +8,7 @@ import sys
 
 from proftrace import _capture
 from proftrace.errors import OutputError, OutputExistsError, ProftraceError, TrackerError
-from proftrace.memory.session import LARGEST_SAMPLE, PACKAGE_FOLDER, describe
+from proftrace.memory.session import LARGEST_SAMPLE, describe
 
 # Not from typing, which would import collections and re into the target.
 TYPE_CHECKING = False
@@ -25,6 +25,11 @@ if TYPE_CHECKING:
 
         path: Path
         overwrite: bool
+
+
+# What stands on the stack at a start and is not recorded. This alone: the pytest plugin stays on the
+# stack below what it wants recorded.
+_OWN_FOLDER = os.path.dirname(os.path.abspath(__file__))
 
 
 class Tracker:
@@ -105,7 +110,7 @@ class Tracker:
                 self._path,
                 meta,
                 force=self._overwrite,
-                own_folder=PACKAGE_FOLDER,
+                own_folder=_OWN_FOLDER,
                 follow_forks=self._follow_fork,
                 python_allocators=self._python_allocators,
                 native=self._native,

@@ -1,0 +1,126 @@
+"""Which sites of a repeated test grow: a leak grows for ever, a cache until it is full.
+
+The runs of a test are looked at in spans: each of the repeats, and behind them spans that double
+the number of runs, for tests that seem to leak. What grows at every repeat and in every span leaks.
+A table that doubles its size when it is full grows at few of the repeats, but in every doubling.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from itertools import pairwise
+
+from proftrace.model.profile import Profile
+from proftrace.pytest_plugin.markers import LeakLimit, NoLeaks
+from proftrace.pytest_plugin.scope import Scope, Site, view
+from proftrace.pytest_plugin.verdicts import by_size, is_reported
+from proftrace.views.call_tree import Place
+from proftrace.views.growth import live_at_marks
+
+# So many doublings tell a table that grows by doubling from one that grew once.
+_DOUBLINGS_FOR_TABLES = 3
+
+
+@dataclass(slots=True)
+class Spans:
+    """How often the test had run at each mark: the first is the end of the warm-up, then one for
+    each repeat, then one for each doubling, and two around an idle time if there was one."""
+
+    runs: list[int] = field(default_factory=list)
+    repeat: int = 0
+    has_idle: bool = False
+
+    @property
+    def n_doublings(self) -> int:
+        """Return how many doublings were run."""
+        return max(0, len(self.runs) - 1 - self.repeat - (2 if self.has_idle else 0))
+
+
+@dataclass(slots=True)
+class Growth:
+    """A site that grows: its live bytes at the marks. `background`: a thread that ran before the
+    test does it. After the verdict `site.bytes` is the growth a call."""
+
+    site: Site
+    series: list[int]
+    background: bool
+    merged: bool  # all stacks that end at this place
+
+
+def suspects(profile: Profile, scope: Scope, request: NoLeaks, spans: Spans) -> list[Growth]:
+    """Return what has grown so far, whether or not at every repeat."""
+    found = _series(profile, scope, request)
+    return [growth for growth in found if _has_grown(growth.series, request, spans)]
+
+
+def leaks(profile: Profile, scope: Scope, request: NoLeaks, spans: Spans) -> list[Growth]:
+    """Return what leaks, the largest first."""
+    found = []
+    for growth in suspects(profile, scope, request, spans):
+        steady = all(step > 0 for step in _steps(growth.series)[: request.repeat])
+        if not steady and spans.n_doublings < _DOUBLINGS_FOR_TABLES:
+            continue
+        if growth.background and spans.has_idle and growth.series[-1] > growth.series[-2]:
+            continue  # that thread grows without the test as well
+        growth.site.bytes = (growth.series[request.repeat] - growth.series[0]) // request.repeat
+        if is_reported(growth.site, request.filter_fn):
+            found.append(growth)
+    return _without_repetition(sorted(found, key=lambda growth: -growth.site.bytes))
+
+
+def left_by_last_run(profile: Profile, scope: Scope, limit: LeakLimit) -> list[Site]:
+    """Return the sites that the last repeat left with more than the limit allows."""
+    shown = view(profile, scope, current_thread_only=limit.current_thread_only)
+    live = live_at_marks(profile)
+    amounts = {
+        sample: (live[sample][-1] - live[sample][-2], 0)
+        for sample in shown.samples()
+        if sample in live
+    }
+    sites = by_size(shown.by_place(amounts).values())
+    return [
+        site for site in sites if site.bytes > limit.limit and is_reported(site, limit.filter_fn)
+    ]
+
+
+def _steps(series: Sequence[int]) -> list[int]:
+    return [after - before for before, after in pairwise(series)]
+
+
+def _has_grown(series: Sequence[int], request: NoLeaks, spans: Spans) -> bool:
+    steps = _steps(series)
+    if sum(steps[: request.repeat]) < max(1, request.per_call * request.repeat):
+        return False
+    for i in range(request.repeat, request.repeat + spans.n_doublings):
+        n_runs = spans.runs[i + 1] - spans.runs[i]
+        if steps[i] < max(1, request.per_call * n_runs):
+            return False
+    return True
+
+
+def _without_repetition(found: Sequence[Growth]) -> list[Growth]:
+    """Leave out a place whose stacks are reported one by one."""
+    stacks = {growth.site.places[:1] for growth in found if not growth.merged}
+    return [growth for growth in found if not (growth.merged and growth.site.places[:1] in stacks)]
+
+
+def _series(profile: Profile, scope: Scope, request: NoLeaks) -> list[Growth]:
+    """Return the live bytes at the marks by stack, and by innermost place: a leak may be reached
+    over another way each time."""
+    shown = view(profile, scope, current_thread_only=request.current_thread_only)
+    live = live_at_marks(profile)
+    table: dict[tuple[bool, bool, tuple[Place, ...]], Growth] = {}
+    for sample in shown.samples():
+        values = live.get(sample)
+        if values is None:
+            continue
+        background, places = shown.is_background(sample), shown.places(sample)
+        for merged, key in ((False, places), (True, places[:1])):
+            growth = table.get((background, merged, key))
+            if growth is None:
+                growth = Growth(Site(places), [0] * len(profile.marks), background, merged)
+                table[background, merged, key] = growth
+            growth.site.threads.add(shown.thread_name(sample))
+            growth.series = [a + b for a, b in zip(growth.series, values, strict=True)]
+    return list(table.values())

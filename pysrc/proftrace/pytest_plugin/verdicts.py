@@ -1,0 +1,56 @@
+"""What the captures say about a test: how much it held, and what it leaked."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from proftrace.model.profile import Profile
+from proftrace.pytest_plugin.markers import LeakLimit, LeaksFilterFunction, Stack, StackFrame
+from proftrace.pytest_plugin.scope import Scope, Site, view
+from proftrace.views.call_tree import Place
+
+
+@dataclass(frozen=True, slots=True)
+class Held:
+    """What a test held at its peak, in all and by site, largest first."""
+
+    bytes: int
+    sites: Sequence[Site]
+
+
+def held_at_peak(profile: Profile, scope: Scope, *, current_thread_only: bool) -> Held:
+    """Return what was the test's at the moment when most memory was allocated."""
+    sites = _sites(profile, scope, "peak", current_thread_only=current_thread_only)
+    return Held(sum(site.bytes for site in sites), sites)
+
+
+def leaks_over(profile: Profile, scope: Scope, limit: LeakLimit) -> list[Site]:
+    """Return the sites with more left at the end than the limit allows, largest first."""
+    sites = _sites(profile, scope, "leaked", current_thread_only=limit.current_thread_only)
+    return [
+        site for site in sites if site.bytes > limit.limit and is_reported(site, limit.filter_fn)
+    ]
+
+
+def _sites(profile: Profile, scope: Scope, metric: str, *, current_thread_only: bool) -> list[Site]:
+    shown = view(profile, scope, current_thread_only=current_thread_only)
+    sizes = profile.samples.values[metric + "_bytes"]
+    blocks = profile.samples.values[metric + "_blocks"]
+    amounts = {row: (sizes[row], blocks[row]) for row in shown.samples() if sizes[row] > 0}
+    return by_size(shown.by_place(amounts).values())
+
+
+def by_size(sites: Iterable[Site]) -> list[Site]:
+    """Return the sites, largest first."""
+    return sorted(sites, key=lambda site: -site.bytes)
+
+
+def is_reported(site: Site, filter_fn: LeaksFilterFunction | None) -> bool:
+    """Ask the user's filter about a site."""
+    return filter_fn is None or bool(filter_fn(stack_of(site.places)))
+
+
+def stack_of(places: Sequence[Place]) -> Stack:
+    """Return a stack as filter functions get it."""
+    return Stack(tuple(StackFrame(place.name, place.file, place.line) for place in places))
