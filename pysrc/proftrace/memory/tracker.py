@@ -27,8 +27,8 @@ if TYPE_CHECKING:
         overwrite: bool
 
 
-# What stands on the stack at a start and is not recorded. This alone: the pytest plugin stays on the
-# stack below what it wants recorded.
+# What stands on the stack at a start and is not recorded. This alone: the pytest plugin stays on
+# the stack below what it wants recorded.
 _OWN_FOLDER = os.path.dirname(os.path.abspath(__file__))
 
 
