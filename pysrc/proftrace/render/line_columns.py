@@ -10,9 +10,9 @@ from proftrace.units import format_count, format_time
 from proftrace.views.line_filter import COLD_PERCENT
 from proftrace.views.line_table import FunctionLines, LineValues
 
-_LEAST_SOURCE = 34  # columns for the text, before less important columns are left out
-_LEFT_OUT_FIRST = ("bar", "per hit", "self", "await")
-_BAR_WIDTH = 9
+_LEAST_SOURCE = 30  # columns for the text, before less important columns are left out
+_LEFT_OUT_FIRST = ("per hit", "bar", "self", "await")
+_BAR_WIDTHS = (9, 5)  # where there is room, and where there is less
 LOOP_MARK = "*"
 
 
@@ -104,18 +104,34 @@ def fit_layout(
 ) -> Layout:
     """Choose the columns for one function and those inside it, whose longest line of text is given:
     what the width has no room for is left out, least important first."""
-    columns = _columns(sections, widths, numbers, terminal)
-    layout = Layout(widths.number, columns)
+    needed = min(longest, _LEAST_SOURCE)
+    for bar_width in _BAR_WIDTHS:
+        columns = _columns(sections, widths, numbers, _Bar(terminal, bar_width))
+        layout = Layout(widths.number, columns)
+        if terminal.width - layout.left_width() >= (longest if bar_width > 5 else needed):
+            return layout
     for title in _LEFT_OUT_FIRST:
-        if terminal.width - layout.left_width() >= min(longest, _LEAST_SOURCE):
-            break
         columns = [column for column in columns if column.title != title]
         layout = Layout(widths.number, columns)
+        if terminal.width - layout.left_width() >= needed:
+            break
     return layout
 
 
+@dataclass(frozen=True, slots=True)
+class _Bar:
+    """Bars of a width for a terminal."""
+
+    terminal: Terminal
+    width: int
+
+    def cell(self, _: LineValues, share: float) -> str:
+        """Return a bar; nothing for what is nothing, so that the others are seen."""
+        return self.terminal.bar(share / 100 if share >= COLD_PERCENT else 0.0, self.width)
+
+
 def _columns(
-    sections: Sequence[FunctionLines], widths: Widths, numbers: Numbers, terminal: Terminal
+    sections: Sequence[FunctionLines], widths: Widths, numbers: Numbers, bar: _Bar
 ) -> list[Column]:
     """Return the columns that say something about these functions."""
     values = [one for section in sections for one in section.lines.values()]
@@ -137,15 +153,10 @@ def _columns(
             )
         )
     columns += [
-        Column("bar", _BAR_WIDTH, lambda _, share: _bar(share, terminal), heat=True),
+        Column("bar", bar.width, bar.cell, heat=True),
         Column("%", 5, lambda _, share: f"{share:.1f}", heat=True),
     ]
     return columns
-
-
-def _bar(share: float, terminal: Terminal) -> str:
-    """Return a bar; nothing for what is nothing, so that the others are seen."""
-    return terminal.bar(share / 100 if share >= COLD_PERCENT else 0.0, _BAR_WIDTH)
 
 
 def _calls_profiled_code(values: LineValues) -> bool:

@@ -92,15 +92,18 @@ def _section(section: FunctionLines, options: TableOptions, unit: float) -> Iter
     header = template % _HEADER
     yield f"\n{header}\n{'=' * len(header)}\n"
     empty = ("", "", "", "")
-    for row in shown_rows(section, options):
+    for row in shown_rows(section, options, waits=False):
         yield template % (str(row.line), *cells.get(row.line, empty), row.text) + "\n"
     yield "\n"
     if options.callers:
         yield from _calls(section, unit, options.raw)
 
 
-def shown_rows(section: FunctionLines, options: TableOptions) -> Sequence[Row]:
-    """Return the rows to show: all, unless it was asked to leave out those that cost little."""
+def shown_rows(
+    section: FunctionLines, options: TableOptions, *, waits: bool = True
+) -> Sequence[Row]:
+    """Return the rows to show: all, unless it was asked to leave out those that cost little (and,
+    with `waits`, where nothing waited)."""
     if section.source is None:
         lines = range(section.first_line, section.first_line + _lines_without_source(section))
         rows = [Row(line, line, "") for line in lines]
@@ -108,7 +111,7 @@ def shown_rows(section: FunctionLines, options: TableOptions) -> Sequence[Row]:
         rows = list(section.rows())
     if not options.drops_lines:
         return rows
-    wanted = wanted_rows(section, rows, options.least_percent, options.context or 0)
+    wanted = wanted_rows(section, rows, options.least_percent, options.context or 0, waits=waits)
     return [row for row, is_wanted in zip(rows, wanted, strict=True) if is_wanted]
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import textwrap
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -19,12 +20,13 @@ from proftrace.render.line_table import TableOptions
 from proftrace.render.terminal import Terminal, display_width
 from proftrace.units import format_count, printable
 from proftrace.views.line_filter import measured_time, wanted_rows
-from proftrace.views.line_table import Call, FunctionLines, Row
+from proftrace.views.line_table import Call, FunctionLines, LineValues, Row
 from proftrace.views.nesting import outer_functions
 
 _FOLDED_RUN = 3  # cold lines in a row are folded into one; each one when that was asked for
 _WIDEST_HEADING = 100
 _MOST_NAMED = 4  # functions in the last line
+_MARK = re.compile(r"\s*@(\w+\.)*profile\s*")
 # Share of the whole above which a line stands out, and how; the steps other profilers have too.
 _HEAT = ((60.0, "red"), (20.0, "yellow"), (5.0, "green"))
 
@@ -59,6 +61,19 @@ class _Part:
         """Return the columns that there are for the text."""
         return max(terminal.width - self.layout.left_width(), 10)
 
+    def inner_lines(self, row: Row) -> Iterator[tuple[str, LineValues]]:
+        """Yield the lines of unnamed functions that stand on a row: their name and values."""
+        for section in self.inner:
+            for line, values in section.lines.items():
+                if row.line <= line <= row.last:
+                    yield section.name.rpartition(".")[2], values
+
+    def has_hot_inner(self, row: Row, least: float) -> bool:
+        """Tell whether an unnamed function on a row took that part of the function's time, in
+        percent; it may have been called from elsewhere."""
+        least_time = self.section.total * least / 100
+        return any(values.inclusive >= least_time for _, values in self.inner_lines(row))
+
 
 def render_terminal(
     sections: Sequence[FunctionLines], options: TableOptions, terminal: Terminal, title: str
@@ -89,13 +104,13 @@ def render_terminal(
 def _section(section: FunctionLines, inner: Sequence[FunctionLines], page: _Page) -> Iterator[str]:
     """Yield the heading and the rows of one function and of the unnamed ones in it."""
     terminal = page.terminal
-    rows = _texts(section)
+    rows = _texts(section, everything=page.options.all_lines)
     longest = max((display_width(row.text) for row in rows), default=0)
     layout = fit_layout([section, *inner], page.widths, page.numbers, terminal, longest)
     part = _Part(section, inner, layout)
     yield _heading(section, page)
     yield terminal.style((layout.head() + "source").rstrip(), "dim")
-    for shown in _fold(section, rows, page.options):
+    for shown in _fold(part, rows, page.options):
         if isinstance(shown, Row):
             yield from _row(part, shown, page)
         else:
@@ -107,9 +122,12 @@ def _section(section: FunctionLines, inner: Sequence[FunctionLines], page: _Page
     yield ""
 
 
-def _texts(section: FunctionLines) -> list[Row]:
-    """Return the rows to show, without the indentation that all have."""
+def _texts(section: FunctionLines, *, everything: bool) -> list[Row]:
+    """Return the rows to show, without the indentation that all have, and without the mark that
+    they are shown at all."""
     rows = list(section.rows())
+    if not everything:
+        rows = [row for row in rows if row.line in section.lines or not _MARK.fullmatch(row.text)]
     text = textwrap.dedent("\n".join(printable(row.text.expandtabs()) for row in rows))
     return [Row(row.line, row.last, one) for row, one in zip(rows, text.split("\n"), strict=False)]
 
@@ -133,17 +151,17 @@ def _heading(section: FunctionLines, page: _Page) -> str:
     return f"{terminal.style(name, 'head')}  {place}{' ' * max(gap, 0)}  {right}"
 
 
-def _fold(
-    section: FunctionLines, rows: Sequence[Row], options: TableOptions
-) -> Iterator[Row | list[Row]]:
+def _fold(part: _Part, rows: Sequence[Row], options: TableOptions) -> Iterator[Row | list[Row]]:
     """Yield each row to show, and each run of rows to fold into one."""
-    counts = wanted_rows(section, rows, options.least_percent, options.context or 0)
+    section = part.section
+    least = options.least_percent
+    wanted = wanted_rows(section, rows, least, options.context or 0)
     run = 1 if options.drops_lines else _FOLDED_RUN
     everything = options.all_lines or options.raw or section.source is None
     name_line = _name_line(rows)
     cold: list[Row] = []
-    for row, is_wanted in zip(rows, counts, strict=True):
-        if not everything and not is_wanted and row.line != name_line:
+    for row, is_wanted in zip(rows, wanted, strict=True):
+        if not (everything or is_wanted or row.line == name_line or part.has_hot_inner(row, least)):
             cold.append(row)
             continue
         yield from [cold] if len(cold) >= run else cold
@@ -189,15 +207,12 @@ def _row(part: _Part, row: Row, page: _Page) -> Iterator[str]:
 def _inner_rows(part: _Part, row: Row, page: _Page) -> Iterator[str]:
     """Yield what the unnamed functions on these lines took, a row for each of their lines."""
     branch = page.terminal.symbol("└ ", "+ ")
-    for section in part.inner:
-        name = section.name.rpartition(".")[2]
-        for line, values in section.lines.items():
-            if row.line <= line <= row.last:
-                columns = part.layout.columns
-                cells = ["" if column.heat else column.cell(values, 0.0) for column in columns]
-                if part.section.loops:
-                    cells[0] += " "
-                yield _extra_row(part, cells, f"{_indent(row.text)}{branch}{name}", page)
+    for name, values in part.inner_lines(row):
+        columns = part.layout.columns
+        cells = ["" if column.heat else column.cell(values, 0.0) for column in columns]
+        if part.section.loops:
+            cells[0] += " "
+        yield _extra_row(part, cells, f"{_indent(row.text)}{branch}{name}", page)
 
 
 def _callee_row(part: _Part, call: Call, row: Row, page: _Page) -> str:

@@ -44,13 +44,30 @@ def select_functions(
 
 
 def wanted_rows(
-    section: FunctionLines, rows: Sequence[Row], least: float, context: int
+    section: FunctionLines,
+    rows: Sequence[Row],
+    least: float,
+    context: int,
+    *,
+    waits: bool = True,
 ) -> list[bool]:
     """Return for each row if it has at least `least` percent of its function's time, or is one of
-    the `context` rows before or behind such a one; all rows of a function that took no time."""
+    the `context` rows before or behind such a one; all rows of a function that took no time.
+
+    With `waits` the time that a function was suspended counts as well: where it waited is shown.
+    """
     if not section.total:
         return [True] * len(rows)
-    counts = [row.line in section.lines and section.share(row.line) >= least for row in rows]
+    suspended = sum(values.suspended for values in section.lines.values()) if waits else 0
+    counts = [_counts(section, row, least, suspended) for row in rows]
     return [
         any(counts[max(0, index - context) : index + context + 1]) for index in range(len(rows))
     ]
+
+
+def _counts(section: FunctionLines, row: Row, least: float, suspended: int) -> bool:
+    values = section.lines.get(row.line)
+    if values is None:
+        return False
+    waited = 100 * values.suspended / suspended if suspended else 0.0
+    return section.share(row.line) >= least or (waited > 0 and waited >= least)

@@ -286,3 +286,38 @@ def test_callers_are_listed_and_callees_stand_below_their_line() -> None:
     below = next(index for index, line in enumerate(lines) if line.endswith("a()")) + 1
     assert lines[below].strip() == "→ C.g  1 x, 800 ns"
     assert "C.g" not in render_terminal([section], TableOptions(), Terminal(100), "")
+
+
+def test_the_mark_of_a_profiled_function_is_no_row_of_its_own() -> None:
+    source = ["    @other", "    @lprof.profile", "    def f():", "        hot()"]
+    section = FunctionLines("a.py", "f", 5, 1, 9, source, {8: LineValues(1, 9, 9, 0)})
+    text = "\n".join(render([section], Terminal(100)))
+    assert "@other" in text
+    assert "@lprof.profile" not in text
+    assert "@lprof.profile" in "\n".join(render([section], Terminal(100), all_lines=True))
+
+
+def test_an_unnamed_function_that_is_hot_is_not_folded_with_its_line() -> None:
+    source = ["def f():", "    k = lambda: 1", "    a = 1", "    b = 1", "    hot(k)"]
+    values = {line: LineValues(1, time, time, 0) for line, time in ((2, 1), (3, 1), (5, 998))}
+    outer = FunctionLines("a.py", "f", 1, 1, 1000, source, values)
+    inner = FunctionLines(
+        "a.py", "f.<locals>.<lambda>", 2, 9, 900, source[1:2], {2: LineValues(9, 900, 900, 0)}
+    )
+    lines = render([outer, inner], Terminal(100))
+    assert any(line.endswith("└ <lambda>") for line in lines)
+    assert not any("k =" in line for line in render([outer], Terminal(100)))
+
+
+def test_a_bar_gets_narrow_before_columns_go(sections: list[FunctionLines]) -> None:
+    def head(width: int) -> list[str]:
+        lines = render(sections, Terminal(width, unicode=False))
+        return next(line.split() for line in lines if line.lstrip().startswith("line "))
+
+    def longest_bar(width: int) -> int:
+        text = "\n".join(render(sections, Terminal(width, unicode=False)))
+        return max(map(len, re.findall("#+", text)), default=0)
+
+    assert [longest_bar(width) for width in (200, 80, 60)] == [7, 4, 0]
+    assert "per" in head(90)
+    assert "per" not in head(60)

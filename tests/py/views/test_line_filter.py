@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+
 import pytest
 
 from proftrace.views.line_filter import (
@@ -68,3 +70,13 @@ def test_rows(least: float, context: int, wanted: str) -> None:
 def test_a_function_that_took_no_time_keeps_its_rows() -> None:
     section = function("f", 0, 0)
     assert wanted_rows(section, list(section.rows()), 5, 0) == [True] * 3
+
+
+def test_where_a_function_waited_counts_too() -> None:
+    section = function("f", 990, 10, 0)
+    section = dataclasses.replace(
+        section, lines={**section.lines, 3: LineValues(1, 10, 10, 500), 4: LineValues(1, 0, 0, 1)}
+    )
+    rows = list(section.rows())
+    assert wanted_rows(section, rows, 50, 0) == [False, True, True, False]
+    assert wanted_rows(section, rows, 50, 0, waits=False) == [False, True, False, False]
