@@ -3,6 +3,7 @@
 
 #include "base/arena.h" /* pages */
 #include "capture/follow.h"
+#include "capture/gotpatch.h"
 #include "capture/guard.h"
 #include "capture/recorder.h"
 
@@ -40,6 +41,8 @@ static void after_fork_in_parent(void)
 static void forget_parent(void)
 {
     thread_self = NULL;
+    gotpatch_after_fork();
+    state_control_after_fork();
     capture.lock = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER;
     output_close(&capture.writer.file);
     capture.writer = (struct writer){.file.fd = -1};

@@ -1,6 +1,8 @@
 /* maps.c - see maps.h. */
 #include "capture/maps.h"
 
+#include "base/arena.h" /* pages */
+
 #include <errno.h>
 #include <fcntl.h>
 #include <stdint.h>
@@ -64,4 +66,63 @@ bool maps_is_anonymous(const void *at)
         close(fd);
     errno = saved;
     return verdict != 0;
+}
+
+/* ---- all of them -------------------------------------------------------------------------- */
+
+#define FIRST_ROOM (64u << 10)
+
+/* False: there is no memory left. */
+static bool make_room(struct maps_text *maps)
+{
+    const size_t room = maps->room == 0 ? FIRST_ROOM : maps->room * 2;
+    char *bigger;
+    if (maps->n_bytes + 1 < maps->room)
+        return true;
+    bigger = pages_grow(maps->text, maps->room, room);
+    if (bigger == NULL)
+        return false;
+    maps->text = bigger;
+    maps->room = room;
+    return true;
+}
+
+static void read_all(struct maps_text *maps)
+{
+    int saved = errno;
+    ssize_t n;
+    int fd = open("/proc/self/maps", O_RDONLY | O_CLOEXEC);
+    maps->is_read = true;
+    while (fd >= 0 && make_room(maps) &&
+           (n = read(fd, maps->text + maps->n_bytes, maps->room - maps->n_bytes - 1)) > 0)
+        maps->n_bytes += (size_t)n;
+    if (fd >= 0)
+        close(fd);
+    if (maps->text != NULL)
+        maps->text[maps->n_bytes] = '\0';
+    errno = saved;
+}
+
+bool maps_is_writable(struct maps_text *maps, uintptr_t at)
+{
+    char *line;
+    if (!maps->is_read)
+        read_all(maps);
+    line = maps->text;
+    while (line != NULL && *line != '\0') {
+        char *p = line;
+        uintptr_t start = strtoull(p, &p, 16);
+        uintptr_t end = *p == '-' ? strtoull(p + 1, &p, 16) : 0;
+        if (at >= start && at < end)
+            return p[0] == ' ' && p[2] == 'w';
+        line = strchr(p, '\n');
+        line = line == NULL ? NULL : line + 1;
+    }
+    return true; /* not known: hands off */
+}
+
+void maps_forget(struct maps_text *maps)
+{
+    pages_free(maps->text, maps->room);
+    *maps = (struct maps_text){0};
 }

@@ -5,6 +5,7 @@
 #include "base/ticks.h"
 #include "capture/follow.h"
 #include "capture/forks.h"
+#include "capture/gotpatch.h"
 #include "capture/guard.h"
 #include "capture/notice.h"
 #include "capture/recorder.h"
@@ -240,16 +241,40 @@ static int start_thread_locked(const char *own_folder)
     return 0;
 }
 
-int proftrace_capture_start(const struct capture_options *options, const char **no_stacks)
+/* Starts and stops come one after the other, from the change of the first slot to the last one. */
+static pthread_mutex_t control = PTHREAD_MUTEX_INITIALIZER;
+
+static void control_enter(struct brief_lock *entered)
 {
-    uintptr_t before = guard_hold();
+    signals_block(&entered->before);
+    pthread_mutex_lock(&control);
+}
+
+static void control_leave(const struct brief_lock *entered)
+{
+    pthread_mutex_unlock(&control);
+    signals_allow(&entered->before);
+}
+
+void state_control_after_fork(void)
+{
+    control = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER;
+}
+
+/* The hooks come in before anything is recorded, and go when nothing is. */
+static void put_hooks(void)
+{
+    static int preloaded = -1;
+    if (preloaded < 0)
+        preloaded = proftrace_capture_is_preloaded();
+    if (!preloaded)
+        gotpatch_apply();
+}
+
+static int start(const struct capture_options *options, const char **no_stacks)
+{
     int failed = -1;
     int error;
-    if (options->native && !native_is_supported()) {
-        guard_restore(before);
-        errno = ENOTSUP;
-        return -1;
-    }
     state_lock();
     errno = EAGAIN;
     if (init_once() == 0)
@@ -268,6 +293,26 @@ int proftrace_capture_start(const struct capture_options *options, const char **
     }
     error = errno;
     state_unlock();
+    errno = error;
+    return failed;
+}
+
+int proftrace_capture_start(const struct capture_options *options, const char **no_stacks)
+{
+    uintptr_t before = guard_hold();
+    struct brief_lock entered;
+    int failed = -1, error = ENOTSUP;
+    control_enter(&entered);
+    if (proftrace_capture_is_on()) {
+        error = EALREADY;
+    } else if (!options->native || native_is_supported()) {
+        put_hooks();
+        failed = start(options, no_stacks);
+        error = errno;
+        if (failed != 0)
+            gotpatch_restore();
+    }
+    control_leave(&entered);
     guard_restore(before);
     errno = error;
     return failed;
@@ -373,9 +418,25 @@ void state_finish(void)
     (void)finish(0);
 }
 
+/* The process goes on without us. */
+static bool stop(uint64_t token)
+{
+    struct brief_lock entered;
+    uintptr_t before;
+    bool is_it;
+    control_enter(&entered);
+    is_it = finish(token);
+    before = guard_hold();
+    if (!proftrace_capture_is_on())
+        gotpatch_restore();
+    guard_restore(before);
+    control_leave(&entered);
+    return is_it;
+}
+
 void proftrace_capture_stop(void)
 {
-    state_finish();
+    (void)stop(0);
 }
 
 uint64_t proftrace_capture_session(void)
@@ -385,7 +446,7 @@ uint64_t proftrace_capture_session(void)
 
 bool proftrace_capture_stop_session(uint64_t session)
 {
-    return session != 0 && finish(session);
+    return session != 0 && stop(session);
 }
 
 void proftrace_capture_pause(bool paused)

@@ -107,6 +107,9 @@ bool state_memory_is_ours(void);
 /* Gives a followed child its log when it has its first event, with the lock held. */
 NODISCARD int state_start_child_locked(void);
 
+/* In a forked child: another thread may have been starting or stopping. */
+void state_control_after_fork(void);
+
 /* Ends recording for good after a failure, with the lock held. */
 void state_give_up_locked(void);
 

@@ -102,8 +102,6 @@ class Tracker:
         Raise TrackerError when this or another tracker, or `memtrace run`, is recording;
         OutputExistsError when there is such a file already, OutputError when it cannot be written.
         """
-        if not _capture.is_preloaded():
-            raise TrackerError("the capture library was not loaded in front of the program")
         meta = describe(sys.argv[0] if sys.argv else "", sys.argv[1:])
         try:
             _capture.start(
