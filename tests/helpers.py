@@ -58,6 +58,7 @@ class ProfileBuilder:
         thread: str = "MainThread",
         peak: bool = True,
         leaked: bool = False,
+        temporary: bool = False,
     ) -> None:
         """Blocks of `size` bytes in all, that were live at the peak, at the end, or neither."""
         self._string(thread)
@@ -66,7 +67,8 @@ class ProfileBuilder:
             (stack, row, allocator), {metric.name: 0 for metric in MEMORY_METRICS}
         )
         self.sizes.append((size // blocks if blocks else 0, blocks))
-        for prefix, counts in (("peak", peak), ("leaked", leaked), ("total", True)):
+        for prefix, counts in (("peak", peak), ("leaked", leaked), ("total", True),
+                               ("temporary", temporary)):  # fmt: skip
             if counts:
                 values[f"{prefix}_bytes"] += size
                 values[f"{prefix}_blocks"] += blocks
@@ -167,6 +169,7 @@ def profile_from_text(text: str, path: str = "test.bin") -> Profile:
             thread=given.get("thread", "MainThread"),
             peak="gone" not in options,
             leaked="leaked" in options,
+            temporary="temporary" in options,
         )
     return builder.build(path)
 

@@ -18,11 +18,12 @@ PACKAGE = ROOT / "pysrc" / "proftrace"
 C_LAYERS = {
     "base": set[str](),
     "format": {"base"},
+    "history": {"base", "format"},
     "interp": {"base"},
-    "capture": {"base", "format", "interp"},
+    "capture": {"base", "format", "history", "interp"},
     "lines": {"base", "format", "interp"},
-    "profile": {"base", "format"},
-    "python": {"base", "format", "interp", "capture", "lines", "profile"},
+    "profile": {"base", "format", "history"},
+    "python": {"base", "format", "history", "interp", "capture", "lines", "profile"},
 }
 # The one file each side that may ask which CPython it meets.
 VERSION_SEAMS = {"python/compat.h", "interp/layout.c"}

@@ -8,7 +8,7 @@
 #ifndef PROFTRACE_PROFILE_BUILD_H
 #define PROFTRACE_PROFILE_BUILD_H
 
-#include "profile/history.h"
+#include "history/history.h"
 #include "profile/hybrids.h"
 #include "profile/line_results.h"
 #include "profile/log_reader.h"

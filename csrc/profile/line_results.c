@@ -1,7 +1,7 @@
 /* line_results.c - see line_results.h. */
 #include "profile/line_results.h"
 
-#include "profile/reduce.h" /* sum_of */
+#include "history/reduce.h" /* sum_of */
 
 static int add_call(struct line_results *results, struct table *rows, uint32_t function,
                     const struct rec_function *rec)

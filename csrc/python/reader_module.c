@@ -142,8 +142,12 @@ static int put_values(PyObject *out, const struct built_profile *profile)
         {"peak_blocks", offsetof(struct peak_site, at_peak.blocks), 8}};
     static const struct field leaks[] = {{"leaked_bytes", offsetof(struct amount, bytes), 8},
                                          {"leaked_blocks", offsetof(struct amount, blocks), 8}};
+    static const struct field temporary[] = {
+        {"temporary_bytes", offsetof(struct amount, bytes), 8},
+        {"temporary_blocks", offsetof(struct amount, blocks), 8}};
     const struct history *history = &profile->history;
-    if (PUT_TABLE(out, "samples", &history->sites, site_fields) != 0 ||
+    if (PUT_TABLE(out, "temporary_by_site", &history->temporary.sites, temporary) != 0 ||
+        PUT_TABLE(out, "samples", &history->sites, site_fields) != 0 ||
         PUT_TABLE(out, "totals_by_site", &history->totals.sites, totals) != 0 ||
         PUT_TABLE(out, "peak_by_site", &history->peak.sites, peak) != 0)
         return -1;

@@ -229,3 +229,34 @@ def test_an_embedded_interpreter_that_forks_workers(tmp_path: Path) -> None:
             found[sum(row.size for row in big)] = sum(row.blocks for row in big)
     workers = [sum(bytearray_bytes(1_500_000 + i * 10 + k) for k in range(5)) for i in range(3)]
     assert found == {bytearray_bytes(2_000_000): 1, **dict.fromkeys(workers, 5)}
+
+
+def test_temporary_allocations_are_those_freed_at_once(tmp_path: Path) -> None:
+    script = tmp_path / "program.py"
+    script.write_text(
+        "import ctypes\n"
+        "c = ctypes.CDLL(None)\n"
+        "c.malloc.restype, c.malloc.argtypes = ctypes.c_void_p, [ctypes.c_size_t]\n"
+        "c.free.argtypes = [ctypes.c_void_p]\n"
+        "def at_once():\n"
+        "    for _ in range(100):\n"
+        "        c.free(c.malloc(3000))\n"
+        "def after_one_more():\n"
+        "    for _ in range(10):\n"
+        "        first, other = c.malloc(4000), c.malloc(5000)\n"
+        "        c.free(first)\n"
+        "def after_two_more():\n"
+        "    for _ in range(10):\n"
+        "        first, *others = c.malloc(6000), c.malloc(7000), c.malloc(8000)\n"
+        "        c.free(first)\n"
+        "at_once()\nafter_one_more()\nafter_two_more()\n"
+    )
+    done = memtrace(["run", "-q", "-o", "out.bin", str(script)], tmp_path)
+    assert done.status == 0
+    rows = csv_rows(tmp_path / "out.bin", "--temporary-allocations")
+    found = {
+        row.stack[0][0]: (row.blocks, row.size)
+        for row in rows
+        if row.stack and row.stack[0][1] == str(script) and row.stack[0][0] != "<module>"
+    }
+    assert found == {"at_once": (100, 300_000), "after_one_more": (10, 40_000)}

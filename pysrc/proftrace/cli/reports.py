@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import stat
 import sys
-from argparse import ArgumentTypeError, Namespace
+from argparse import ArgumentTypeError, Namespace, _ArgumentGroup
 from collections.abc import Sequence
 
 from proftrace.cli.captures import (
@@ -31,15 +31,20 @@ def flamegraph(words: Sequence[str]) -> int:
     """Write a page that shows who held the memory."""
     parser = _parser("flamegraph", flamegraph.__doc__)
     _add_output(parser, "the page (default: memtrace-flamegraph-<capture>.html)")
-    parser.add_argument("--leaks", action="store_true", help="what was never freed, not the peak")
+    group = parser.add_mutually_exclusive_group()
+    group.add_argument("--leaks", action="store_true", help="what was never freed, not the peak")
+    _add_temporary(group)
     options = _parse(parser, words)
     from proftrace.render.flamegraph import FlamegraphOptions, render
 
     output = _output(options, "flamegraph", "html")
-    selection = Selection.LEAKS if options.leaks else Selection.PEAK
+    selection = _selection(options)
     profile = load_captures(options)
     notes = _say_notes(profile, selection)
-    page = render(profile, FlamegraphOptions(leaks=options.leaks, notes=notes))
+    settings = FlamegraphOptions(
+        leaks=options.leaks, temporary=options.temporary_allocations, notes=notes
+    )
+    page = render(profile, settings)
     return _write(output, page, options)
 
 
@@ -193,12 +198,23 @@ def _add_selection(parser: Parser) -> None:
     group = parser.add_mutually_exclusive_group()
     group.add_argument("--leaks", action="store_true", help="what was never freed, not the peak")
     group.add_argument("--all", action="store_true", help="all that was allocated, freed or not")
+    _add_temporary(group)
+
+
+def _add_temporary(group: _ArgumentGroup) -> None:
+    group.add_argument(
+        "--temporary-allocations",
+        action="store_true",
+        help="what was freed before its thread had made more than one further allocation",
+    )
 
 
 def _selection(options: Namespace) -> Selection:
     if options.leaks:
         return Selection.LEAKS
-    return Selection.ALL if options.all else Selection.PEAK
+    if options.temporary_allocations:
+        return Selection.TEMPORARY
+    return Selection.ALL if getattr(options, "all", False) else Selection.PEAK
 
 
 def _count(text: str) -> int:

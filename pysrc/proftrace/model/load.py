@@ -210,7 +210,12 @@ def _threads(table: _Bytes) -> ThreadTable:
 
 def _samples(log: _Log) -> SampleTable:
     table = log["samples"]
-    columns = {**log["peak_by_site"], **log["leaks_by_site"], **log["totals_by_site"]}
+    columns = {
+        **log["peak_by_site"],
+        **log["leaks_by_site"],
+        **log["totals_by_site"],
+        **log["temporary_by_site"],
+    }
     return SampleTable(
         _ids(table["stack"]),
         _ids(table["thread"]),

@@ -29,6 +29,9 @@ LEAKED_BYTES = Metric("leaked_bytes", "bytes", "Memory live at the end")
 LEAKED_BLOCKS = Metric("leaked_blocks", "count", "Blocks live at the end")
 TOTAL_BYTES = Metric("total_bytes", "bytes", "Memory allocated in all")
 TOTAL_BLOCKS = Metric("total_blocks", "count", "Allocations in all")
+# Freed before its thread had made more than one further allocation.
+TEMPORARY_BYTES = Metric("temporary_bytes", "bytes", "Temporary memory in all")
+TEMPORARY_BLOCKS = Metric("temporary_blocks", "count", "Temporary allocations in all")
 MEMORY_METRICS = (
     PEAK_BYTES,
     PEAK_BLOCKS,
@@ -36,6 +39,8 @@ MEMORY_METRICS = (
     LEAKED_BLOCKS,
     TOTAL_BYTES,
     TOTAL_BLOCKS,
+    TEMPORARY_BYTES,
+    TEMPORARY_BLOCKS,
 )
 
 HITS = Metric("hits", "count", "Hits")

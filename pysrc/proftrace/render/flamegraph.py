@@ -56,6 +56,7 @@ def _memory_subject(title: str, selection: Selection) -> Subject:
 
 PEAK = _memory_subject("Peak memory", Selection.PEAK)
 LEAKS = _memory_subject("Memory live at the end", Selection.LEAKS)
+TEMPORARY = _memory_subject("Temporary memory", Selection.TEMPORARY)
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,10 +64,13 @@ class FlamegraphOptions:
     """Which memory the graph shows, and lines about the capture that readers have to know."""
 
     leaks: bool = False
+    temporary: bool = False
     notes: Sequence[str] = ()
 
     @property
     def subject(self) -> Subject:
+        if self.temporary:
+            return TEMPORARY
         return LEAKS if self.leaks else PEAK
 
 

@@ -9,6 +9,8 @@ from proftrace.model.profile import (
     LEAKED_BYTES,
     PEAK_BLOCKS,
     PEAK_BYTES,
+    TEMPORARY_BLOCKS,
+    TEMPORARY_BYTES,
     TOTAL_BLOCKS,
     TOTAL_BYTES,
     Column,
@@ -18,11 +20,13 @@ from proftrace.model.profile import (
 
 
 class Selection(Enum):
-    """What was live at the peak, what was live at the end, or everything ever allocated."""
+    """What was live at the peak or at the end, everything ever allocated, or what of that was freed
+    before its thread had made more than one further allocation."""
 
     PEAK = "peak"
     LEAKS = "leaks"
     ALL = "all"
+    TEMPORARY = "temporary"
 
     @property
     def bytes_metric(self) -> Metric:
@@ -40,6 +44,8 @@ class Selection(Enum):
             return "at the peak"
         if self is Selection.ALL:
             return "allocated in all"
+        if self is Selection.TEMPORARY:
+            return "freed at once (temporary)"
         script = profile.header.get("end_of_script", 1)
         return "live at the end of the script" if script else "live when the recording ended"
 
@@ -53,4 +59,5 @@ _METRICS = {
     Selection.PEAK: (PEAK_BYTES, PEAK_BLOCKS),
     Selection.LEAKS: (LEAKED_BYTES, LEAKED_BLOCKS),
     Selection.ALL: (TOTAL_BYTES, TOTAL_BLOCKS),
+    Selection.TEMPORARY: (TEMPORARY_BYTES, TEMPORARY_BLOCKS),
 }

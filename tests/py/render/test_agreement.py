@@ -30,6 +30,7 @@ main:2;load@io.py:9 80
 TOTALS = {
     Selection.PEAK: "peak_bytes",
     Selection.LEAKS: "leaked_bytes",
+    Selection.TEMPORARY: "temporary_bytes",
     Selection.ALL: "total_bytes",
 }
 

@@ -46,7 +46,7 @@ def test_blocks_without_a_python_frame_have_a_row() -> None:
 
 
 def test_the_selection_decides_what_counts() -> None:
-    text = "f 10 leaked\ng 20 gone\nh 40"
+    text = "f 10 leaked\ng 20 gone temporary\nh 40"
     totals = {
         selection: {name: spot.own_bytes for name, spot in by_name(text, selection).items()}
         for selection in Selection
@@ -55,6 +55,7 @@ def test_the_selection_decides_what_counts() -> None:
         Selection.PEAK: {"f": 10, "h": 40},
         Selection.LEAKS: {"f": 10},
         Selection.ALL: {"f": 10, "g": 20, "h": 40},
+        Selection.TEMPORARY: {"g": 20},
     }
 
 

@@ -1,9 +1,9 @@
 /* reduce_leaks.c - what is live at the cut-off; see reduce.h. */
-#include "profile/reduce.h"
+#include "history/reduce.h"
 
 int reduce_leaks_grow(struct reduce_leaks *self, size_t n_sites)
 {
-    if (vec_reserve(&self->sites, n_sites) != 0)
+    if (page_vec_reserve(&self->sites, n_sites) != 0)
         return -1;
     self->sites.n = n_sites;
     return 0;
@@ -35,5 +35,5 @@ void reduce_leaks_finish(struct reduce_leaks *self, const struct site *sites, si
 
 void reduce_leaks_release(struct reduce_leaks *self)
 {
-    vec_release(&self->sites);
+    page_vec_release(&self->sites);
 }

@@ -1,5 +1,5 @@
 /* ranges.c - see ranges.h. */
-#include "profile/ranges.h"
+#include "history/ranges.h"
 
 struct place {
     size_t chunk;
@@ -40,9 +40,9 @@ static struct place find_place(const struct ranges *ranges, uint64_t address)
 /* Makes an empty chunk at a position of the array of chunks. */
 static struct range_chunk *insert_chunk(struct ranges *ranges, size_t at)
 {
-    struct range_chunk *chunk = malloc(sizeof *chunk);
-    if (chunk == NULL || vec_add(&ranges->chunks) == NULL) {
-        free(chunk);
+    struct range_chunk *chunk = pages_alloc(sizeof *chunk);
+    if (chunk == NULL || page_vec_add(&ranges->chunks) == NULL) {
+        pages_free(chunk, sizeof *chunk);
         return NULL;
     }
     memmove(&ranges->chunks.items[at + 1], &ranges->chunks.items[at],
@@ -99,7 +99,7 @@ static void remove_range(struct ranges *ranges, struct place place)
             (chunk->n - place.at) * sizeof chunk->items[0]);
     if (chunk->n != 0)
         return;
-    free(chunk);
+    pages_free(chunk, sizeof *chunk);
     ranges->chunks.n--;
     memmove(&ranges->chunks.items[place.chunk], &ranges->chunks.items[place.chunk + 1],
             (ranges->chunks.n - place.chunk) * sizeof ranges->chunks.items[0]);
@@ -108,7 +108,7 @@ static void remove_range(struct ranges *ranges, struct place place)
 int ranges_add(struct ranges *ranges, uint64_t start, uint64_t end, uint32_t entry)
 {
     struct range range = {start, end, entry, (uint32_t)ranges->n_pieces.n};
-    uint32_t *n_pieces = vec_add(&ranges->n_pieces);
+    uint32_t *n_pieces = page_vec_add(&ranges->n_pieces);
     if (n_pieces == NULL)
         return -1;
     *n_pieces = 1;
@@ -152,7 +152,7 @@ int ranges_take(struct ranges *ranges, uint64_t start, uint64_t end, struct take
         if (place.chunk == ranges->chunks.n ||
             ranges->chunks.items[place.chunk]->items[place.at].start >= end)
             return 0;
-        piece = vec_add(taken);
+        piece = page_vec_add(taken);
         if (piece == NULL)
             return -1;
         piece->range = ranges->chunks.items[place.chunk]->items[place.at];
@@ -175,7 +175,7 @@ bool ranges_hold(const struct ranges *ranges, uint64_t address)
 void ranges_release(struct ranges *ranges)
 {
     for (size_t i = 0; i < ranges->chunks.n; i++)
-        free(ranges->chunks.items[i]);
-    vec_release(&ranges->chunks);
-    vec_release(&ranges->n_pieces);
+        pages_free(ranges->chunks.items[i], sizeof *ranges->chunks.items[i]);
+    page_vec_release(&ranges->chunks);
+    page_vec_release(&ranges->n_pieces);
 }

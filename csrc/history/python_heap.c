@@ -1,5 +1,5 @@
 /* python_heap.c - see python_heap.h. */
-#include "profile/python_heap.h"
+#include "history/python_heap.h"
 
 #define LARGEST_SMALL 512 /* bytes; pymalloc passes more on to malloc */
 
@@ -12,7 +12,7 @@ static int take(struct python_heap *heap, uint64_t start, uint64_t end)
         heap->now.arena_bytes -= (int64_t)(range->end - range->start);
         heap->now.arenas -= taken.items[i].last;
     }
-    vec_release(&taken);
+    page_vec_release(&taken);
     return failed;
 }
 

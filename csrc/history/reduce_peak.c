@@ -1,9 +1,9 @@
 /* reduce_peak.c - what is live at the highest moment; see reduce.h. */
-#include "profile/reduce.h"
+#include "history/reduce.h"
 
 int reduce_peak_grow(struct reduce_peak *self, size_t n_sites)
 {
-    if (vec_reserve(&self->sites, n_sites) != 0)
+    if (page_vec_reserve(&self->sites, n_sites) != 0)
         return -1;
     self->sites.n = n_sites;
     return 0;
@@ -40,5 +40,5 @@ void reduce_peak_finish(struct reduce_peak *self, const struct site *sites, size
 
 void reduce_peak_release(struct reduce_peak *self)
 {
-    vec_release(&self->sites);
+    page_vec_release(&self->sites);
 }

@@ -5,13 +5,13 @@
  * Only for captures of Python's allocators: there every object is an event of its own, so arenas
  * are not counted among the allocations. Objects in arenas from before the capture do not count.
  */
-#ifndef PROFTRACE_PROFILE_PYTHON_HEAP_H
-#define PROFTRACE_PROFILE_PYTHON_HEAP_H
+#ifndef PROFTRACE_HISTORY_PYTHON_HEAP_H
+#define PROFTRACE_HISTORY_PYTHON_HEAP_H
 
 #include "format/record.h"
-#include "profile/live_map.h"
-#include "profile/ranges.h"
-#include "profile/reduce.h"
+#include "history/live_map.h"
+#include "history/ranges.h"
+#include "history/reduce.h"
 
 #define N_DOMAINS 4 /* enum event_domain */
 

@@ -1,5 +1,5 @@
 /* history.c - see history.h. */
-#include "profile/history.h"
+#include "history/history.h"
 
 #include <math.h>
 
@@ -20,7 +20,7 @@ static uint32_t site_row(struct history *history, uint32_t stack, uint32_t threa
     size_t n;
     if (likely(row != 0))
         return row;
-    site = vec_add(&history->sites);
+    site = page_vec_add(&history->sites);
     if (site == NULL)
         return 0;
     n = history->sites.n;
@@ -46,21 +46,29 @@ static void tell(struct history *history, const struct change *change)
     python_heap_note_peak(&history->python_heap, history->peak.moment);
 }
 
-static void tell_gone(struct history *history, uint32_t entry, uint64_t bytes, int64_t blocks)
+static void tell_gone(struct history *history, uint32_t entry, uint64_t bytes, int64_t blocks,
+                      bool temporary)
 {
-    tell(history, &(struct change){.site = entry - 1, .bytes = -(int64_t)bytes, .blocks = -blocks});
+    tell(history, &(struct change){.site = entry - 1,
+                                   .bytes = -(int64_t)bytes,
+                                   .blocks = -blocks,
+                                   .temporary = temporary});
 }
 
-static void tell_back(struct history *history, uint32_t entry, uint64_t bytes, int64_t blocks)
+static void tell_back(struct history *history, uint32_t entry, uint64_t bytes, int64_t blocks,
+                      bool temporary)
 {
-    tell(history, &(struct change){.site = entry - 1, .bytes = (int64_t)bytes, .blocks = blocks});
+    tell(history, &(struct change){.site = entry - 1,
+                                   .bytes = (int64_t)bytes,
+                                   .blocks = blocks,
+                                   .temporary = temporary});
 }
 
-static void tell_block_gone(struct history *history, const struct live_block *block)
+static void tell_block_gone(struct history *history, const struct live_block *block, bool temporary)
 {
     if (block->in_arena)
         python_heap_change(&history->python_heap, block, -1);
-    tell_gone(history, block->entry, block->size, block->blocks);
+    tell_gone(history, block->entry, block->size, block->blocks, temporary);
 }
 
 /* ---- mappings ------------------------------------------------------------------------------ */
@@ -82,7 +90,8 @@ static int unmap(struct history *history, uint64_t address, uint64_t size,
         return -1;
     for (size_t i = n_before; i < taken->n; i++) {
         const struct taken_range *piece = &taken->items[i];
-        tell_gone(history, piece->range.entry, piece->range.end - piece->range.start, piece->last);
+        tell_gone(history, piece->range.entry, piece->range.end - piece->range.start, piece->last,
+                  false);
     }
     return 0;
 }
@@ -92,7 +101,7 @@ static int clear_range(struct history *history, uint64_t address, uint64_t size)
 {
     struct taken_ranges replaced = {0};
     int failed = unmap(history, address, size, &replaced);
-    vec_release(&replaced);
+    page_vec_release(&replaced);
     return failed;
 }
 
@@ -128,13 +137,27 @@ static void weigh(struct history *history, const struct event *event, struct liv
         blocks = MOST_BLOCKS;
     site->carry += weight - blocks;
     block->blocks = (uint32_t)blocks & MOST_BLOCKS;
-    block->size = (uint64_t)(weight * (double)event->size + 0.5);
+    block->size = LARGEST_SIZE - 1;
+    if (weight * (double)event->size < (double)block->size)
+        block->size = (uint64_t)(weight * (double)event->size + 0.5);
+}
+
+/* Gives the block its number among those of its thread. */
+static int count_block(struct history *history, struct live_block *block)
+{
+    const uint32_t thread = history->sites.items[block->entry - 1].thread;
+    if (page_vec_reserve(&history->ordinals, thread + 1ul) != 0)
+        return -1;
+    if (history->ordinals.n <= thread)
+        history->ordinals.n = thread + 1ul;
+    live_block_set_ordinal(block, ++history->ordinals.items[thread]);
+    return 0;
 }
 
 static int allocate(struct history *history, const struct event *event, uint32_t entry)
 {
     struct live_block block = {
-        .address = event->address, .size = event->size, .entry = entry, .blocks = 1};
+        .address = LIVE_MAP_ADDRESS(event->address), .size = event->size, .entry = entry, .blocks = 1};
     struct live_block replaced;
     if (is_mapping(event)) {
         if (clear_range(history, event->address, event->size) != 0 ||
@@ -142,12 +165,14 @@ static int allocate(struct history *history, const struct event *event, uint32_t
             return -1;
     } else {
         weigh(history, event, &block);
+        if (count_block(history, &block) != 0)
+            return -1;
         if (is_python(event))
             python_heap_add(&history->python_heap, event, &block);
         if (live_map_put(&history->live, &block, &replaced) != 0)
             return -1;
         if (replaced.entry != 0)
-            tell_block_gone(history, &replaced);
+            tell_block_gone(history, &replaced, false);
     }
     tell(history, &(struct change){.site = entry - 1,
                                    .allocation = true,
@@ -159,11 +184,18 @@ static int allocate(struct history *history, const struct event *event, uint32_t
 
 static struct undo *undo_of(struct history *history, uint32_t stream)
 {
-    if (vec_reserve(&history->undos, stream + 1ul) != 0)
+    if (page_vec_reserve(&history->undos, stream + 1ul) != 0)
         return NULL;
     if (history->undos.n <= stream)
         history->undos.n = stream + 1ul;
     return &history->undos.items[stream];
+}
+
+/* Counts the allocations of the thread that made the block. */
+static bool was_temporary(const struct history *history, const struct live_block *block)
+{
+    const uint32_t thread = history->sites.items[block->entry - 1].thread;
+    return history->ordinals.items[thread] - live_block_ordinal(block) <= TEMPORARY_DISTANCE;
 }
 
 static int release(struct history *history, const struct event *event, uint32_t stream)
@@ -183,8 +215,10 @@ static int release(struct history *history, const struct event *event, uint32_t 
         return unmap(history, event->address, event->size, &undo->pieces);
     }
     undo->valid = live_map_take(&history->live, event->address, &undo->block);
-    if (undo->valid)
-        tell_block_gone(history, &undo->block);
+    if (undo->valid) {
+        undo->temporary = was_temporary(history, &undo->block);
+        tell_block_gone(history, &undo->block, undo->temporary);
+    }
     return 0;
 }
 
@@ -197,7 +231,7 @@ static int put_pieces_back(struct history *history, const struct taken_ranges *p
         if (clear_range(history, range->start, n_bytes) != 0 ||
             ranges_put_back(&history->ranges, range) != 0)
             return -1;
-        tell_back(history, range->entry, n_bytes, block);
+        tell_back(history, range->entry, n_bytes, block, false);
     }
     return 0;
 }
@@ -217,10 +251,10 @@ static int take_back(struct history *history, const struct event *event, uint32_
     if (live_map_put(&history->live, &undo->block, &replaced) != 0)
         return -1;
     if (replaced.entry != 0)
-        tell_block_gone(history, &replaced);
+        tell_block_gone(history, &replaced, false);
     if (undo->block.in_arena)
         python_heap_change(&history->python_heap, &undo->block, 1);
-    tell_back(history, undo->block.entry, undo->block.size, undo->block.blocks);
+    tell_back(history, undo->block.entry, undo->block.size, undo->block.blocks, undo->temporary);
     return 0;
 }
 
@@ -255,7 +289,7 @@ enum apply_verdict history_apply(struct history *history, const struct event *ev
     history->n_events++;
     if (event_is_allocation(event->kind)) {
         uint32_t entry;
-        if (event->size > LARGEST_SIZE)
+        if (event->size >= LARGEST_SIZE)
             return APPLY_MALFORMED;
         if (event->kind == EVENT_ARENA && history->python_heap.traced)
             return map_arena(history, event);
@@ -282,9 +316,10 @@ void history_finish(struct history *history)
 void history_release(struct history *history)
 {
     for (size_t i = 0; i < history->undos.n; i++)
-        vec_release(&history->undos.items[i].pieces);
-    vec_release(&history->undos);
-    vec_release(&history->sites);
+        page_vec_release(&history->undos.items[i].pieces);
+    page_vec_release(&history->undos);
+    page_vec_release(&history->ordinals);
+    page_vec_release(&history->sites);
     table_release(&history->site_rows);
     live_map_release(&history->live);
     ranges_release(&history->ranges);

@@ -1,4 +1,4 @@
-#include "profile/live_map.h"
+#include "history/live_map.h"
 
 #include "check.h"
 

@@ -1,9 +1,9 @@
 /* reduce_totals.c - everything ever allocated; see reduce.h. */
-#include "profile/reduce.h"
+#include "history/reduce.h"
 
 int reduce_totals_grow(struct reduce_totals *self, size_t n_sites)
 {
-    if (vec_reserve(&self->sites, n_sites) != 0)
+    if (page_vec_reserve(&self->sites, n_sites) != 0)
         return -1;
     self->sites.n = n_sites;
     return 0;
@@ -46,5 +46,5 @@ void reduce_totals_finish(struct reduce_totals *self, const struct site *sites, 
 
 void reduce_totals_release(struct reduce_totals *self)
 {
-    vec_release(&self->sites);
+    page_vec_release(&self->sites);
 }

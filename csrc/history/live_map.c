@@ -1,9 +1,8 @@
 /* live_map.c - see live_map.h. */
-#include "profile/live_map.h"
+#include "history/live_map.h"
 
+#include "base/arena.h" /* pages */
 #include "base/table.h" /* hash_u64 */
-
-#include <stdlib.h>
 
 #define FIRST_SLOTS 1024
 
@@ -25,14 +24,14 @@ static int grow(struct live_map *map)
 {
     struct live_map bigger = {.n_slots = map->n_slots == 0 ? FIRST_SLOTS : map->n_slots * 2,
                               .n_used = map->n_used};
-    bigger.slots = calloc(bigger.n_slots, sizeof *bigger.slots);
+    bigger.slots = pages_alloc(bigger.n_slots * sizeof *bigger.slots);
     if (bigger.slots == NULL)
         return -1;
     for (size_t slot = 0; slot < map->n_slots; slot++) {
         if (map->slots[slot].entry != 0)
             bigger.slots[find_slot(&bigger, map->slots[slot].address)] = map->slots[slot];
     }
-    free(map->slots);
+    pages_free(map->slots, map->n_slots * sizeof *map->slots);
     *map = bigger;
     return 0;
 }
@@ -56,6 +55,7 @@ bool live_map_take(struct live_map *map, uint64_t address, struct live_block *ta
     size_t hole, next;
     if (map->n_slots == 0)
         return false;
+    address = LIVE_MAP_ADDRESS(address);
     hole = find_slot(map, address);
     if (map->slots[hole].entry == 0)
         return false;
@@ -75,6 +75,6 @@ bool live_map_take(struct live_map *map, uint64_t address, struct live_block *ta
 
 void live_map_release(struct live_map *map)
 {
-    free(map->slots);
+    pages_free(map->slots, map->n_slots * sizeof *map->slots);
     *map = (struct live_map){0};
 }

@@ -1,4 +1,4 @@
-#include "profile/ranges.h"
+#include "history/ranges.h"
 
 #include "check.h"
 
@@ -47,7 +47,7 @@ static void a_mapping_is_gone_with_its_last_piece(void)
     CHECK_EQ(ranges.chunks.n, 0);
     CHECK_EQ(ranges_put_back(&ranges, &taken.items[2].range), 0);
     CHECK_EQ(ranges.n_pieces.items[0], 1);
-    vec_release(&taken);
+    page_vec_release(&taken);
     ranges_release(&ranges);
 }
 
@@ -87,7 +87,7 @@ static void a_random_history_agrees_with_an_array(void)
             check_order(&ranges);
     }
     CHECK(most_chunks > 4);
-    vec_release(&taken);
+    page_vec_release(&taken);
     ranges_release(&ranges);
 }
 

@@ -4,10 +4,10 @@
  * A mapping is what one mmap made; its pieces are ranges. Bytes are accounted as requested (the
  * range ends where the request ended), cuts go by whole pages.
  */
-#ifndef PROFTRACE_PROFILE_RANGES_H
-#define PROFTRACE_PROFILE_RANGES_H
+#ifndef PROFTRACE_HISTORY_RANGES_H
+#define PROFTRACE_HISTORY_RANGES_H
 
-#include "profile/vec.h"
+#include "base/page_vec.h"
 
 #include <stdbool.h>
 
@@ -30,7 +30,7 @@ struct taken_ranges {
     size_t room;
 };
 
-#define RANGES_IN_CHUNK 128
+#define RANGES_IN_CHUNK 127 /* as many as fit a page */
 
 /* Sorted arrays of bounded length in a sorted array: no insertion moves more than both. */
 struct range_chunk {
@@ -39,8 +39,8 @@ struct range_chunk {
 };
 
 struct ranges {
-    VEC(struct range_chunk *) chunks; /* each owned and not empty */
-    VEC(uint32_t) n_pieces;           /* by mapping */
+    PAGE_VEC(struct range_chunk *) chunks; /* each owned and not empty */
+    PAGE_VEC(uint32_t) n_pieces;           /* by mapping */
 };
 
 /* Adds a new mapping; what it overlaps has been taken out before. -1: no memory left. */

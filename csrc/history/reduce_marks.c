@@ -1,10 +1,10 @@
 /* reduce_marks.c - what is live at the program's own marks, as what changed; see reduce.h. */
-#include "profile/reduce.h"
+#include "history/reduce.h"
 
 int reduce_marks_grow(struct reduce_marks *self, size_t n_sites)
 {
     /* A site stands in `changed` once at most, so that a change never needs memory. */
-    if (vec_reserve(&self->sites, n_sites) != 0 || vec_reserve(&self->changed, n_sites) != 0)
+    if (page_vec_reserve(&self->sites, n_sites) != 0 || page_vec_reserve(&self->changed, n_sites) != 0)
         return -1;
     self->sites.n = n_sites;
     return 0;
@@ -28,8 +28,8 @@ void reduce_marks_mark(struct reduce_marks *self, const struct site *sites, size
 
 int reduce_marks_add(struct reduce_marks *self, uint32_t label, const struct site *sites)
 {
-    struct user_mark *mark = vec_add(&self->marks);
-    if (mark == NULL || vec_reserve(&self->rows, self->rows.n + self->changed.n) != 0)
+    struct user_mark *mark = page_vec_add(&self->marks);
+    if (mark == NULL || page_vec_reserve(&self->rows, self->rows.n + self->changed.n) != 0)
         return -1;
     mark->label = label;
     for (size_t i = 0; i < self->changed.n; i++) {
@@ -54,8 +54,8 @@ void reduce_marks_finish(struct reduce_marks *self, const struct site *sites, si
 
 void reduce_marks_release(struct reduce_marks *self)
 {
-    vec_release(&self->sites);
-    vec_release(&self->changed);
-    vec_release(&self->marks);
-    vec_release(&self->rows);
+    page_vec_release(&self->sites);
+    page_vec_release(&self->changed);
+    page_vec_release(&self->marks);
+    page_vec_release(&self->rows);
 }

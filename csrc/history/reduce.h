@@ -5,10 +5,10 @@
  * A site is a (Python stack, thread, allocator). The history keeps what is live at each; a reducer
  * sees a site as it is *before* the change.
  */
-#ifndef PROFTRACE_PROFILE_REDUCE_H
-#define PROFTRACE_PROFILE_REDUCE_H
+#ifndef PROFTRACE_HISTORY_REDUCE_H
+#define PROFTRACE_HISTORY_REDUCE_H
 
-#include "profile/vec.h"
+#include "base/page_vec.h"
 
 #include <stdbool.h>
 
@@ -26,7 +26,8 @@ struct change {
     bool allocation; /* a new block; false: a free, a cut of a mapping, a free taken back */
     int64_t bytes;   /* added (negative: gone) */
     int64_t blocks;
-    int64_t size; /* an allocation's own bytes: `bytes` are more where it is a sample */
+    int64_t size;   /* an allocation's own bytes: `bytes` are more where it is a sample */
+    bool temporary; /* a block goes (or comes back) that was there for a moment only */
 };
 
 struct amount {
@@ -44,7 +45,7 @@ static inline int64_t sum_of(int64_t a, int64_t b)
 
 /* Everything ever allocated. */
 struct reduce_totals {
-    VEC(struct amount) sites;
+    PAGE_VEC(struct amount) sites;
     int64_t bytes;
     int64_t n_allocations;
     int64_t n_frees; /* blocks that went */
@@ -64,7 +65,7 @@ struct peak_site {
  * are numbered; a site is copied only when it changes for the first time after the latest of them.
  */
 struct reduce_peak {
-    VEC(struct peak_site) sites;
+    PAGE_VEC(struct peak_site) sites;
     struct amount live;
     struct amount highest;
     uint64_t moment;
@@ -72,9 +73,19 @@ struct reduce_peak {
 
 /* What is live at the cut-off: the last end-of-script mark, or the end of the log. */
 struct reduce_leaks {
-    VEC(struct amount) sites;
+    PAGE_VEC(struct amount) sites;
     bool marked;
 };
+
+/*
+ * Blocks that were freed before their thread had made more than TEMPORARY_DISTANCE further
+ * allocations. Mappings are none of them.
+ */
+struct reduce_temporary {
+    PAGE_VEC(struct amount) sites;
+};
+
+#define TEMPORARY_DISTANCE 1
 
 struct marked_site {
     struct amount at_mark; /* the last mark */
@@ -95,16 +106,17 @@ struct mark_row {
 
 /* What is live at each mark of the program's own: a site has a row where it changed. */
 struct reduce_marks {
-    VEC(struct marked_site) sites;
-    VEC(uint32_t) changed;
-    VEC(struct user_mark) marks;
-    VEC(struct mark_row) rows; /* by mark */
+    PAGE_VEC(struct marked_site) sites;
+    PAGE_VEC(uint32_t) changed;
+    PAGE_VEC(struct user_mark) marks;
+    PAGE_VEC(struct mark_row) rows; /* by mark */
 };
 
 #define REDUCERS(X) \
     X(totals)       \
     X(peak)         \
     X(leaks)        \
+    X(temporary)    \
     X(marks)
 
 /*
