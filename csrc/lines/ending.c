@@ -133,6 +133,8 @@ static bool run_report(void)
 /* The report says it in the same words when it shows such a result (cli/lprof.py). */
 static void say_if_nothing_was_recorded(void)
 {
+    if (ending.has_targets)
+        return;
     if (__atomic_load_n(&lines_registry.n_codes, __ATOMIC_ACQUIRE) == 0)
         say("nothing was recorded: no function was decorated; put @profile above the functions to "
             "profile (a builtin under lprof, or `from proftrace import profile`)",

@@ -18,6 +18,7 @@ struct ending_settings {
     char *const *report;  /* command line of the report, NULL-terminated; NULL = none wanted */
     char *const *environ; /* its environment */
     bool quiet;           /* do not say where the result is */
+    bool has_targets;     /* not only what is decorated: others say what of it never ran */
 };
 
 /* Keeps a copy of the settings (not of the texts); call once, before the functions below. */

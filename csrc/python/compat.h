@@ -36,6 +36,12 @@ static inline int compat_running_unit(void)
     return frame == NULL ? -1 : PyUnstable_InterpreterFrame_GetLasti(frame) / 2;
 }
 
+/* Lets this thread call so many Python functions more before it is at its recursion limit. */
+static inline void compat_add_frames(int n_frames)
+{
+    PyThreadState_Get()->py_recursion_remaining += n_frames;
+}
+
 /* The value of an int that is known to be small: a line number, an offset. */
 static inline long compat_small_int(PyObject *number)
 {

@@ -11,6 +11,7 @@
 #include "python/exits.h"
 #include "python/monitor.h"
 #include "python/monitor_hot.h"
+#include "python/newcomers.h"
 #include "python/rules_view.h"
 
 #include <pthread.h>
@@ -62,17 +63,18 @@ static void describe_process(struct result_settings *result)
 }
 
 PyDoc_STRVAR(start_doc,
-             "start($module, output, temporary, report, environ, quiet, /)\n--\n\n"
+             "start($module, output, temporary, report, environ, quiet, has_targets, /)\n--\n\n"
              "Claim a tool id and begin the session of this process; may be called once.");
 
 static PyObject *lines_start(PyObject *self, PyObject *args)
 {
     const char *output, *temporary;
     PyObject *report, *environ;
-    int quiet;
+    int quiet, has_targets;
     struct ending_settings settings = {0};
     (void)self;
-    if (!PyArg_ParseTuple(args, "yyOOp:start", &output, &temporary, &report, &environ, &quiet))
+    if (!PyArg_ParseTuple(args, "yyOOpp:start", &output, &temporary, &report, &environ, &quiet,
+                          &has_targets))
         return NULL;
     settings.result.path = registry_copy(output, strlen(output));
     settings.result.temporary = registry_copy(temporary, strlen(temporary));
@@ -83,6 +85,7 @@ static PyObject *lines_start(PyObject *self, PyObject *args)
     if ((settings.environ = copy_strings(environ)) == NULL)
         return NULL;
     settings.quiet = quiet;
+    settings.has_targets = has_targets;
     if (code_facts_prepare() < 0 || monitor_start() < 0 || exits_install() < 0)
         return NULL;
     describe_process(&settings.result);
@@ -177,6 +180,41 @@ static PyObject *lines_hit_rules(PyObject *self, PyObject *code)
     return rules_view_describe((PyCodeObject *)code);
 }
 
+PyDoc_STRVAR(decide_doc,
+             "decide($module, select, verdicts, everywhere, /)\n--\n\n"
+             "Call select(code, globals) when code that is not profiled starts for the first time:\n"
+             "code that awaits its start, or everywhere all code but that of files whose verdict\n"
+             "is False. It registers what it wants and returns whether it did.");
+
+static PyObject *lines_decide(PyObject *self, PyObject *args)
+{
+    PyObject *select, *verdicts;
+    int everywhere;
+    (void)self;
+    if (!PyArg_ParseTuple(args, "OOp:decide", &select, &verdicts, &everywhere) ||
+        newcomers_ask(select, verdicts) < 0 || (everywhere && monitor_watch_starts() < 0))
+        return NULL;
+    Py_RETURN_NONE;
+}
+
+PyDoc_STRVAR(await_start_doc, "await_start($module, code, /)\n--\n\n"
+                              "Let a code object be decided about when it starts (decide).");
+
+static PyObject *lines_await_start(PyObject *self, PyObject *code)
+{
+    (void)self;
+    if (!PyCode_Check(code)) {
+        PyErr_SetString(PyExc_TypeError, "a code object is needed");
+        return NULL;
+    }
+    if (registry_find(code) != NULL)
+        Py_RETURN_NONE;
+    if ((newcomers_were_dismissed(code) && newcomers_recall() < 0) ||
+        monitor_subscribe_local((PyCodeObject *)code, MONITOR_START) < 0)
+        return NULL;
+    Py_RETURN_NONE;
+}
+
 PyDoc_STRVAR(is_registered_doc, "is_registered($module, code, /)\n--\n\n"
                                 "Tell whether this very code object is being profiled.");
 
@@ -233,6 +271,8 @@ static PyMethodDef methods[] = {
     {"start", lines_start, METH_VARARGS, start_doc},
     {"allow_hot", lines_allow_hot, METH_VARARGS, allow_hot_doc},
     {"register", lines_register, METH_VARARGS, register_doc},
+    {"decide", lines_decide, METH_VARARGS, decide_doc},
+    {"await_start", lines_await_start, METH_O, await_start_doc},
     {"watch", lines_watch, METH_O, watch_doc},
     {"hit_rules", lines_hit_rules, METH_O, hit_rules_doc},
     {"is_registered", lines_is_registered, METH_O, is_registered_doc},

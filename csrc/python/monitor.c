@@ -7,6 +7,7 @@
 #include "lines/sample.h"
 #include "lines/suspended.h"
 #include "python/monitor_hot.h"
+#include "python/newcomers.h"
 
 /* cProfile insists on id 2, so it is the last choice; 3 and 4 belong to nobody. */
 static const int wanted_tool_ids[] = {4, 3, 2};
@@ -23,6 +24,7 @@ static int tool_id = -1;
 static PyObject *set_local_events; /* owned: sys.monitoring's function */
 static PyObject *set_events;       /* owned */
 static struct hot_events masks;
+static long start_bit; /* of PY_START */
 static bool global_is_on;
 
 /* Recursion, a line with events of two kinds, a line that the code does not have. */
@@ -102,8 +104,18 @@ static void start_below_hot(struct lines_thread *thread, PyObject *code)
 static NOINLINE PyObject *start_not_plain(PyObject *code)
 {
     struct lines_thread *thread = account_thread();
-    if (thread == NULL || hot_has(code))
+    if (thread == NULL)
         Py_RETURN_NONE;
+    if (hot_has(code)) {
+        if (newcomers_are_possible)
+            return newcomers_dismiss(code);
+        Py_RETURN_NONE;
+    }
+    if (unlikely(newcomers_are_possible) && registry_find(code) == NULL) {
+        PyObject *answer = newcomers_meet(thread, code);
+        if (answer != Py_None || registry_find(code) == NULL)
+            return answer;
+    }
     clock_charge(&thread->debt, PROBE_START);
     if (regime_codes != NULL)
         start_below_hot(thread, code);
@@ -307,6 +319,8 @@ static int install_callback(PyObject *monitoring, PyObject *events, size_t which
     done = PyObject_CallMethod(monitoring, "register_callback", "iOO", tool_id, number, callback);
     if (done == NULL)
         goto done;
+    if (callback->call == on_start)
+        start_bit = PyLong_AsLong(number);
     add_to_masks(subscriptions[which].audience, PyLong_AsLong(number));
     result = 0;
 done:
@@ -346,23 +360,36 @@ done:
 
 int monitor_subscribe_local(PyCodeObject *code, enum monitor_events events)
 {
-    long mask = events == MONITOR_COLD  ? masks.cold_mask
-                : events == MONITOR_HOT ? masks.hot_mask
-                                        : 0;
+    long mask = events == MONITOR_COLD    ? masks.cold_mask
+                : events == MONITOR_HOT   ? masks.hot_mask
+                : events == MONITOR_START ? start_bit
+                                          : 0;
     PyObject *done = PyObject_CallFunction(set_local_events, "iOl", tool_id, code, mask);
     Py_XDECREF(done);
     return done == NULL ? -1 : 0;
 }
 
+static int subscribe_global(void)
+{
+    PyObject *done = PyObject_CallFunction(set_events, "il", tool_id, masks.global_mask);
+    Py_XDECREF(done);
+    global_is_on = done != NULL;
+    return done == NULL ? -1 : 0;
+}
+
+int monitor_watch_starts(void)
+{
+    masks.global_mask |= start_bit;
+    hot_listen_to(start_bit);
+    return subscribe_global();
+}
+
 int monitor_subscribe(PyCodeObject *code)
 {
-    PyObject *done;
-    if (!global_is_on && masks.global_mask != 0) {
-        done = PyObject_CallFunction(set_events, "il", tool_id, masks.global_mask);
-        if (done == NULL)
-            return -1;
-        Py_DECREF(done);
-        global_is_on = true;
-    }
+    if (!global_is_on && masks.global_mask != 0 && subscribe_global() < 0)
+        return -1;
+    /* Its PY_START events were answered with DISABLE: they do not come back by themselves. */
+    if (newcomers_were_dismissed((PyObject *)code) && newcomers_recall() < 0)
+        return -1;
     return monitor_subscribe_local(code, MONITOR_COLD);
 }

@@ -18,10 +18,14 @@
 /* Claims an id and installs the callbacks. -1 with an exception set (RuntimeError: none free). */
 NODISCARD int monitor_start(void);
 
-enum monitor_events { MONITOR_NOTHING, MONITOR_COLD, MONITOR_HOT };
+/* MONITOR_START: only when it starts, to decide about it then (newcomers.h). */
+enum monitor_events { MONITOR_NOTHING, MONITOR_COLD, MONITOR_HOT, MONITOR_START };
 
 /* Sets the local events of any code object, registered or not. -1 with an exception set. */
 NODISCARD int monitor_subscribe_local(PyCodeObject *code, enum monitor_events events);
+
+/* Hears of every code object that starts, so that newcomers.h can decide. -1, exception set. */
+NODISCARD int monitor_watch_starts(void);
 
 /* Subscribes a code object that is in the registry. -1 with an exception set. */
 NODISCARD int monitor_subscribe(PyCodeObject *code);

@@ -5,6 +5,7 @@
 #include "lines/sample.h"
 #include "python/code_facts.h"
 #include "python/counting.h"
+#include "python/newcomers.h"
 #include "python/other_tools.h"
 #include "python/running_frames.h"
 #include "python/sampling.h"
@@ -214,6 +215,8 @@ static void turn_hot(struct lines_code *code, uint64_t raw)
 /* Another tool is about to arrive; no event may be lost to it. */
 static void turn_all_cold(enum cold_reason reason)
 {
+    if (regime_codes != NULL && newcomers_recall() < 0) /* cold code needs its PY_START again */
+        PyErr_Clear();
     for (struct hot_code *hot = regime_codes; hot != NULL; hot = hot->next) {
         if (!hot->is_hot)
             continue;
@@ -254,6 +257,11 @@ int hot_prepare(const struct hot_events *wanted)
     set_events = PyObject_GetAttrString(monitoring, "set_events");
     disable = PyObject_GetAttrString(monitoring, "DISABLE");
     return set_local_events == NULL || set_events == NULL || disable == NULL ? -1 : 0;
+}
+
+void hot_listen_to(long bit)
+{
+    events.global_mask |= bit;
 }
 
 int hot_allow(uint64_t n_events, bool anyway)

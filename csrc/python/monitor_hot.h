@@ -22,6 +22,9 @@ struct hot_events {
 /* To be called once. -1 with an exception set. */
 NODISCARD int hot_prepare(const struct hot_events *events);
 
+/* One global event more is subscribed from now on; the caller does that. */
+void hot_listen_to(long bit);
+
 /*
  * Lets code objects turn hot after n_events LINE events each. `anyway`: also where there can be no
  * samples, so that hot code has no time (for tests of counts). -1 with an exception set.

@@ -161,7 +161,7 @@ def show(words: list[str]) -> int:
     if options.raw_hits and n_hot:
         print(f"lprof: {_why_no_events(n_hot)}", file=sys.stderr)
     elif not any(one.lines.hits for one in stats.values()):
-        print(f"lprof: {_why_empty(len(stats))}", file=sys.stderr)
+        print(f"lprof: {_why_empty(len(stats), profiles)}", file=sys.stderr)
     for reason, n_functions in fallbacks(stats).items():
         print(f"lprof: {_why_cold(reason, n_functions)}", file=sys.stderr)
     return 0
@@ -270,8 +270,10 @@ def _why_no_events(n_functions: int) -> str:
     return f"no raw hits of {functions}, counted without LINE events; record with --raw-hits"
 
 
-def _why_empty(n_functions: int) -> str:
+def _why_empty(n_functions: int, profiles: Sequence[Profile]) -> str:
     """Return why there is nothing to show, and what to do about it."""
+    if any("targets" in profile.meta for profile in profiles):
+        return "nothing was recorded: nothing of what was asked for (-p, --all) ran in this program"
     if n_functions:
         return (
             "nothing was recorded: the functions decorated with @profile were never called in "

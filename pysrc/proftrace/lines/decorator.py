@@ -12,7 +12,7 @@ class Profile:
 
     def __init__(self) -> None:
         """Start without a session."""
-        self._add: Callable[[object], None] | None = None
+        self._add: Callable[[object], object] | None = None
 
     def __call__[T](self, thing: T) -> T:
         """Profile `thing` from now on, if a session is running, and return it unchanged."""
@@ -23,7 +23,7 @@ class Profile:
     def __repr__(self) -> str:
         return f"<proftrace.profile, {'running' if self._add is not None else 'not running'}>"
 
-    def connect(self, add: Callable[[object], None]) -> None:
+    def connect(self, add: Callable[[object], object]) -> None:
         """Send what is decorated to a session."""
         self._add = add
 

@@ -10,14 +10,14 @@ import sys
 from proftrace import _lines
 from proftrace.errors import ProftraceError
 from proftrace.lines.decorator import profile
-from proftrace.lines.selection import CannotProfileError, find_code
+from proftrace.lines.register import Register, warn
 from proftrace.lines.sources import SourceTexts
+from proftrace.lines.targets import Targets
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-_LONGEST_NAME = 80
 # How many lines a function runs before its hits are counted by blocks and its time by samples.
 _EVENTS_UNTIL_HOT = 2000
 # For tests of counts: how many lines a function runs before its hits are counted by blocks.
@@ -27,7 +27,8 @@ _HOT_AFTER_VARIABLE = "PROFTRACE_TEST_HOT_AFTER"
 def start(settings: Mapping[str, object]) -> None:
     """Begin to profile what is decorated, and see to it that the result is written at the end.
 
-    `settings`: "output" (absolute path of the result), "report" (command that shows it at the end,
+    `settings`: "targets" (what to profile besides what is decorated, see `lines/targets.py`, or
+    None), "output" (absolute path of the result), "report" (command that shows it at the end,
     or None), "quiet" (bool: do not say where the result is), "clock" (bool: time every line by the
     clock), "program" and "argv" (of the target).
     Raises ProftraceError if the tracer cannot start.
@@ -42,17 +43,23 @@ def start(settings: Mapping[str, object]) -> None:
             None if report is None else [os.fsencode(word) for word in report],
             [name + b"=" + value for name, value in os.environb.items()],
             bool(settings.get("quiet")),
+            settings.get("targets") is not None,
         )
         _allow_hot(bool(settings.get("clock")))
     except RuntimeError as error:
         raise ProftraceError(f"cannot profile: {error}") from error
     program = str(settings.get("program", ""))
-    _describe_run(program, argv)
-    session = _Session(SourceTexts(os.getcwd(), _command_text(argv), program or None))
+    _describe_run(program, argv, settings.get("targets") is not None)
+    folder = os.getcwd()
+    register = Register(SourceTexts(folder, _command_text(argv), program or None))
+    wanted: Mapping[str, object] | None = settings.get("targets")  # type: ignore[assignment]
+    targets = None if wanted is None else Targets(wanted, folder)
     # Handlers run in reverse order of registration, so this one runs after all of the program's.
-    atexit.register(_finish)
-    profile.connect(session.add)
+    atexit.register(_finish, targets)
+    profile.connect(register.add)
     builtins.profile = profile  # type: ignore[attr-defined]
+    if targets is not None:
+        register.watch(targets)
 
 
 def _allow_hot(clock: bool) -> None:
@@ -66,42 +73,7 @@ def _allow_hot(clock: bool) -> None:
         _lines.allow_hot(_EVENTS_UNTIL_HOT, False)
 
 
-class _Session:
-    """Registers the code of what is decorated."""
-
-    def __init__(self, sources: SourceTexts) -> None:
-        self._sources = sources
-
-    def add(self, thing: object) -> None:
-        """Profile the code that `thing` leads to; what has none gets a line on stderr."""
-        try:
-            found = find_code(thing)
-            for code, function in found:
-                if not _lines.is_registered(code):
-                    _lines.register(code, self._sources.id_of(code, function))
-        except (CannotProfileError, ValueError) as error:
-            _warn(f"cannot profile {_name_of(thing)}: {error}")
-
-
-def _name_of(thing: object) -> str:
-    try:
-        name = getattr(thing, "__qualname__", None)
-    except Exception:  # a property of the program's own
-        name = None
-    if not isinstance(name, str):
-        name = f"an object of type {type(thing).__name__}"
-    return name if len(name) <= _LONGEST_NAME else name[:_LONGEST_NAME] + "..."
-
-
-def _warn(message: str) -> None:
-    """Write one line to stderr; a program without one is left alone."""
-    try:
-        print(f"lprof: {message}", file=sys.stderr)
-    except (AttributeError, OSError, ValueError):
-        return
-
-
-def _finish() -> None:
+def _finish(targets: Targets | None) -> None:
     """End the session: what the program printed comes before the report.
 
     A program that Python could not start leaves no result, only Python's own message.
@@ -111,8 +83,11 @@ def _finish() -> None:
             stream.flush()
         except Exception:  # closed or broken: for the interpreter to complain about
             continue
-    if not _never_started():
-        _lines.finish()
+    if _never_started():
+        return
+    for item in targets.missed() if targets is not None else ():
+        warn(f"-p {item}: nothing of it ran in this program; check its spelling, or leave it out")
+    _lines.finish()
 
 
 def _never_started() -> bool:
@@ -132,7 +107,7 @@ def _command_text(argv: Sequence[str]) -> str | None:
     return words[position] if position < len(words) else None
 
 
-def _describe_run(program: str, argv: Sequence[str]) -> None:
+def _describe_run(program: str, argv: Sequence[str], has_targets: bool) -> None:
     """Put into the result what was run and by what."""
     facts = {
         "tool": "lprof",
@@ -140,6 +115,7 @@ def _describe_run(program: str, argv: Sequence[str]) -> None:
         "argv": "[" + ", ".join(_json_text(word) for word in argv) + "]",
         "python": sys.version.split()[0],
         "clock": _lines.CLOCK,
+        **({"targets": "yes"} if has_targets else {}),
     }
     for key, value in facts.items():
         _lines.add_meta(key, value.encode("utf-8", "surrogatepass"))

@@ -17,8 +17,10 @@ from proftrace.lines.matching import CompiledTexts, is_plausible
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from types import CodeType, FunctionType
+    from collections.abc import Iterator, Mapping
+    from types import CodeType
+
+    type Namespace = Mapping[str, object] | None
 
 # File systems take the time from a clock that goes in steps of up to 10 ms.
 CLOCK_STEP_NS = 50_000_000
@@ -45,23 +47,26 @@ class SourceTexts:
         self._script = None if script is None else os.path.join(start_folder, script)
         self._script_text = None if self._script is None else self._read(self._script)[0]
 
-    def id_of(self, code: CodeType, function: FunctionType | None) -> int:
-        """Return the id of the text that `code` was compiled from, 0 if it is not to be had."""
+    def id_of(self, code: CodeType, namespace: Namespace) -> int:
+        """Return the id of the text that `code` was compiled from, 0 if it is not to be had.
+
+        `namespace`: the globals that it runs with, if they are known.
+        """
         name = code.co_filename
-        for text, is_certain in self._candidates(name, function):
+        for text, is_certain in self._candidates(name, namespace):
             if is_certain and is_plausible(code, text):
                 return self._add(name, text)
             if self._compiled.has(text, code):
                 return self._add(name, text)
         return 0
 
-    def _candidates(self, name: str, function: FunctionType | None) -> Iterator[tuple[str, bool]]:
+    def _candidates(self, name: str, namespace: Namespace) -> Iterator[tuple[str, bool]]:
         """Yield texts of this name, each with whether a superficial look at it will do."""
         cached = _text_from_linecache(name)
         if name.startswith("<"):
             if cached is not None:
                 yield cached, True
-            if name == "<string>" and _is_main(function) and self._command_text:
+            if name == "<string>" and _is_main(namespace) and self._command_text:
                 yield self._command_text, True
             return
         if self._script_text is not None and os.path.join(self._start_folder, name) == self._script:
@@ -71,8 +76,8 @@ class SourceTexts:
             yield text, is_unchanged
         if cached is not None:
             yield cached, text is None and name not in self._files
-        if function is not None and function.__globals__.get("__file__") == name:
-            loaded = _text_from_loader(function.__globals__)
+        if namespace is not None and namespace.get("__file__") == name:
+            loaded = _text_from_loader(namespace)
             if loaded is not None:
                 yield loaded, text is None
 
@@ -142,7 +147,7 @@ def _text_from_linecache(name: str) -> str | None:
         return None
 
 
-def _text_from_loader(namespace: dict[str, object]) -> str | None:
+def _text_from_loader(namespace: Mapping[str, object]) -> str | None:
     """Ask the loader of a module that has no file of its own, such as one in a zip file."""
     get_source = getattr(namespace.get("__loader__"), "get_source", None)
     if get_source is None:
@@ -154,8 +159,8 @@ def _text_from_loader(namespace: dict[str, object]) -> str | None:
     return text if isinstance(text, str) else None
 
 
-def _is_main(function: FunctionType | None) -> bool:
-    return function is not None and function.__globals__.get("__name__") == "__main__"
+def _is_main(namespace: Namespace) -> bool:
+    return namespace is not None and namespace.get("__name__") == "__main__"
 
 
 def _encode(text: str) -> bytes:

@@ -28,7 +28,8 @@ _HERE = os.path.dirname(os.path.realpath(__file__))
 BOOT_FOLDER = os.path.join(_HERE, "boot")
 PACKAGE_ROOT = os.path.dirname(os.path.dirname(_HERE))
 
-type Setting = str | int | bool | list[str] | None
+type SettingsValue = str | int | float | bool | list[str] | None
+type Setting = SettingsValue | dict[str, SettingsValue]
 type TargetKind = Literal["script", "module", "command"]
 
 

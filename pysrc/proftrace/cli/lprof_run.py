@@ -1,0 +1,72 @@
+"""`lprof` itself: run a program and record its lines."""
+
+from __future__ import annotations
+
+import os
+import sys
+
+from proftrace.cli.lprof_show import add_table_options, table_arguments
+from proftrace.cli.lprof_targets import add_target_options, read_targets
+from proftrace.cli.options import TargetParser, add_version
+from proftrace.cli.output import refuse_to_replace, resolve_output
+from proftrace.errors import UsageError
+from proftrace.run.launch import check_target, launch, report_command
+
+DESCRIPTION = """\
+Run a Python program and record hits and time of each line of the functions that are decorated with
+@profile (a builtin under lprof; `from proftrace import profile` works everywhere).
+"""
+
+
+def _parser(epilog: str) -> TargetParser:
+    # In the table `--all` is about cold lines; here it is about code.
+    parser = TargetParser(
+        "lprof", description=DESCRIPTION, epilog=epilog, conflict_handler="resolve"
+    )
+    add = parser.add_argument
+    add("-o", "--outfile", metavar="FILE", help="result file (default: <script>.lprof)")
+    add("-v", "--view", "--verbose", action="store_true", help="print the table at the end")
+    add("-q", "--quiet", action="store_true", help="do not say where the result is")
+    add("--clock", action="store_true", help="time every line by the clock, also in hot code")
+    add_table_options(parser)
+    add_target_options(parser)
+    add("--all-lines", action="store_true", help="show cold lines too (terminal)")
+    add("--summarize", action="store_true", help="add a line for each function at the end")
+    add("-l", "--line-by-line", action="store_true", help="accepted: lines are always profiled")
+    add("-b", "--builtin", action="store_true", help="accepted: profile is always a builtin")
+    add_version(parser, "lprof")
+    return parser
+
+
+def run(words: list[str], epilog: str) -> int:
+    """Run a program under the tracer; return a status only when it is not started."""
+    parser = _parser(epilog)
+    if not words:
+        parser.print_usage(sys.stderr)
+        return 2
+    options, target = parser.parse_target(words)
+    check_target(target)
+    targets = read_targets(options, target)
+    base = "lprof-command" if target.kind == "command" else target.base_name()
+    output = resolve_output(options.outfile or f"{base}.lprof", replace=True)
+    if target.kind == "script":
+        refuse_to_replace(target.value, output)
+    report = None
+    if options.view or options.stats:
+        if os.path.exists(output) and not os.path.isfile(output):
+            raise UsageError(
+                f"cannot show a table of {output}: what is written there cannot be read again; "
+                "leave out -o, or what asks for the table"
+            )
+        report = report_command("show", *table_arguments(options), "--", output)
+    launch(
+        target,
+        "lprof",
+        {
+            "output": output,
+            "targets": targets,
+            "report": report,
+            "quiet": options.quiet,
+            "clock": options.clock or options.raw_hits,  # only events have raw hits
+        },
+    )

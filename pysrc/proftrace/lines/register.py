@@ -1,0 +1,106 @@
+"""Puts code objects into the registry of the tracer, with the texts they were compiled from."""
+
+from __future__ import annotations
+
+import sys
+
+from proftrace import _lines
+from proftrace.lines.selection import CannotProfileError, find_code
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from types import CodeType
+
+    from proftrace.lines.sources import SourceTexts
+    from proftrace.lines.targets import Targets
+
+    type Namespace = Mapping[str, object] | None
+
+_LONGEST_NAME = 80
+
+
+class Register:
+    """Registers what is decorated at once, and what is nested or targeted when it starts.
+
+    Functions, lambdas and generator expressions inside a profiled function are profiled from their
+    first start on; those that never run are in no result.
+    """
+
+    def __init__(self, sources: SourceTexts) -> None:
+        """Without targets, only what is added and what is nested in it is registered."""
+        self._sources = sources
+        self._targets: Targets | None = None
+        self._verdicts: dict[str, bool] = {}
+        # By address: equal code objects of different functions are different code.
+        self._waiting: dict[int, Namespace] = {}
+        _lines.decide(self._select, self._verdicts, False)
+
+    def watch(self, targets: Targets) -> None:
+        """Ask `targets` about all code that starts from now on."""
+        self._targets = targets
+        self._verdicts = targets.verdicts
+        _lines.decide(self._select, self._verdicts, True)
+
+    def add(self, thing: object) -> list[CodeType]:
+        """Profile the code that `thing` leads to, and return it; what has none gets a line on
+        stderr."""
+        try:
+            return self.add_or_raise(thing)
+        except (CannotProfileError, ValueError) as error:
+            warn(f"cannot profile {name_of(thing)}: {error}")
+            return []
+
+    def add_or_raise(self, thing: object) -> list[CodeType]:
+        """Profile the code that `thing` leads to, and return it.
+
+        Raises CannotProfileError or ValueError when there is none.
+        """
+        added = []
+        for code, function in find_code(thing):
+            self._register(code, None if function is None else function.__globals__)
+            added.append(code)
+        return added
+
+    def _register(self, code: CodeType, namespace: Namespace) -> None:
+        if _lines.is_registered(code):
+            return
+        _lines.register(code, self._sources.id_of(code, namespace))
+        for inner in code.co_consts:
+            if isinstance(inner, type(code)) and not _lines.is_registered(inner):
+                self._waiting[id(inner)] = namespace
+                if self._targets is not None:
+                    self._targets.keep_asking(inner.co_filename)
+                _lines.await_start(inner)
+
+    def _select(self, code: CodeType, namespace: Namespace) -> bool:
+        """Register a code object that starts, if it is wanted; called by the tracer."""
+        if id(code) not in self._waiting and (
+            self._targets is None or not self._targets.wants(code, namespace)
+        ):
+            return False
+        try:
+            self._register(code, namespace)
+        except ValueError:  # it has no lines
+            return False
+        self._waiting.pop(id(code), None)
+        return True
+
+
+def name_of(thing: object) -> str:
+    """Return what a message calls an object of the program."""
+    try:
+        name = getattr(thing, "__qualname__", None)
+    except Exception:  # a property of the program's own
+        name = None
+    if not isinstance(name, str):
+        name = f"an object of type {type(thing).__name__}"
+    return name if len(name) <= _LONGEST_NAME else name[:_LONGEST_NAME] + "..."
+
+
+def warn(message: str) -> None:
+    """Write one line to stderr; a program without one is left alone."""
+    try:
+        print(f"lprof: {message}", file=sys.stderr)
+    except (AttributeError, OSError, ValueError):
+        return
