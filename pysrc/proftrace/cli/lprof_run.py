@@ -18,7 +18,8 @@ Run a Python program and record hits and time of each line of the functions that
 """
 
 
-def _parser(epilog: str) -> TargetParser:
+def run_parser(epilog: str = "") -> TargetParser:
+    """Return the parser of `lprof [options] target [args ...]`."""
     # In the table `--all` is about cold lines; here it is about code.
     parser = TargetParser(
         "lprof", description=DESCRIPTION, epilog=epilog, conflict_handler="resolve"
@@ -40,7 +41,7 @@ def _parser(epilog: str) -> TargetParser:
 
 def run(words: list[str], epilog: str) -> int:
     """Run a program under the tracer; return a status only when it is not started."""
-    parser = _parser(epilog)
+    parser = run_parser(epilog)
     if not words:
         parser.print_usage(sys.stderr)
         return 2

@@ -10,6 +10,7 @@ import pytest
 from line_logs import code_of, write_line_log
 from log_writer import LogWriter
 from proftrace.cli import lprof, lprof_show
+from proftrace.cli.lprof_run import run_parser
 from proftrace.cli.lprof_show import table_arguments
 
 TEXT = "def f(a):\n    b = a\n    return b\n\n\ndef g(): pass\n"
@@ -142,7 +143,8 @@ EVERY_OPTION = [
 
 
 def test_view_hands_all_options_of_the_table_on() -> None:
-    options, _ = lprof._run_parser().parse_target([*EVERY_OPTION, "app.py"])
+    words = ["--all-lines" if word == "--all" else word for word in EVERY_OPTION]
+    options, _ = run_parser().parse_target([*words, "app.py"])
     handed_on = vars(lprof_show._show_parser().parse_args([*table_arguments(options), "r.lprof"]))
     shown = lprof_show._show_parser().parse_args([*EVERY_OPTION, "r.lprof"])
     assert handed_on == vars(shown)
