@@ -52,8 +52,19 @@ def trace_memory(environment: Environment, name: str) -> list[Path]:
     return [*texts, page]
 
 
+def show(environment: Environment, title: str, tool: str, *arguments: object) -> None:
+    """Run a report on the terminal, behind a line that says what it is and how to get it."""
+    words = [str(word) for word in arguments]
+    print(flush=True)
+    say(f"{title}: {tool} {' '.join(words)}")
+    command = [str(environment.tool(tool)), *words]
+    status = subprocess.call(command, cwd=ROOT, env=environment.variables)
+    if status:
+        raise DevError(f"{tool} {' '.join(words)} ended with status {status}")
+
+
 def main(environment: Environment) -> int:
-    """Run the demonstration; the last lines are the paths of what it made."""
+    """Run the demonstration: a look at both results, then the paths of all that was made."""
     shutil.rmtree(OUTPUT, ignore_errors=True)
     OUTPUT.mkdir(parents=True)
     titles = ("line table", "memory summary", "memory statistics", "flame graph page")
@@ -64,7 +75,12 @@ def main(environment: Environment) -> int:
     empty = [path for _, _, path in made if not path.stat().st_size]
     if empty:
         raise DevError(f"empty: {', '.join(map(str, empty))}")
-    say("done; look at")
+    folder = OUTPUT.relative_to(ROOT)
+    show(environment, "where the time went", "lprof", "show", "-r", folder / "access_log.lprof")
+    memory = folder / "inventory.bin"
+    show(environment, "where the memory is", "memtrace", "summary", "-n", "5", memory)
+    print()
+    say("done; all that was made, to look at:")
     for name, title, path in made:
         print(f"  {name + ' ' + title:<30} {path.relative_to(ROOT)}")
     return 0

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import textwrap
 from collections.abc import Iterator, Sequence
 
 from proftrace.render.line_calls import short_path
 from proftrace.render.line_columns import Numbers
-from proftrace.render.line_table import TableOptions, shown_rows
+from proftrace.render.line_table import TableOptions, dedented, shown_rows
 from proftrace.units import format_share, printable
 from proftrace.views.line_filter import measured_time
 from proftrace.views.line_table import FunctionLines, LineValues, Row
@@ -49,10 +48,10 @@ def _section(
     titles = ["Line", "Hits", "Time", "Per hit", *(["Await"] if awaits else []), "% time"]
     yield f"| {' | '.join(titles)} | Source |"
     yield f"|{' --: |' * len(titles)} :-- |"
-    for row in _dedented(shown_rows(section, options)):
+    for row in dedented(shown_rows(section, options)):
         if (values := section.lines.get(row.line)) is not None:
             cells = _cells(section, row, values, numbers, awaits)
-            yield f"| {' | '.join(cells)} | {_code(row.text)} |"
+            yield f"| {' | '.join(cells)} | {_code(_indented(row))} |"
     yield ""
 
 
@@ -72,12 +71,10 @@ def _cells(
     )
 
 
-def _dedented(rows: Sequence[Row]) -> Iterator[Row]:
-    """Yield the rows without the indentation that all have; what is left of it cannot break."""
-    text = textwrap.dedent("\n".join(printable(row.text.expandtabs()) for row in rows))
-    for row, line in zip(rows, text.split("\n"), strict=False):
-        code = line.lstrip(" ")
-        yield Row(row.line, row.last, _NO_BREAK_SPACE * (len(line) - len(code)) + code)
+def _indented(row: Row) -> str:
+    """Return the text of a row with an indentation that stays."""
+    code = row.text.lstrip(" ")
+    return _NO_BREAK_SPACE * (len(row.text) - len(code)) + code
 
 
 def _code(text: str) -> str:

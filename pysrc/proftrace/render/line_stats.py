@@ -11,8 +11,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from proftrace.model.profile import Profile
-from proftrace.render.line_calls import callees_of, callers_of
+from proftrace.render.line_calls import callees_of, callers_of, short_path
 from proftrace.render.line_columns import Numbers
+from proftrace.render.line_table import dedented
 from proftrace.render.terminal import Terminal, display_width
 from proftrace.units import format_count, format_time, printable
 from proftrace.views.line_stats import FunctionStats, fallbacks
@@ -41,7 +42,7 @@ def render_stats(
         lines += _function(one, terminal)
     for one in stats.values():
         if not one.lines.hits:
-            place = f"{printable(one.lines.file)}:{one.lines.first_line}"
+            place = f"{short_path(one.lines.file)}:{one.lines.first_line}"
             lines.append(f"never ran: {printable(one.lines.name)}  {place}")
     return "\n".join(lines).rstrip("\n") + "\n"
 
@@ -94,7 +95,7 @@ def _calibration(values: Mapping[str, Any]) -> Iterator[str]:
     if "light" in values:
         yield f"{values['light']} ns more before a line that does little"
     match values.get("slowness"):
-        case [least, most]:
+        case [least, most] if [least, most] != [1.0, 1.0]:
             yield f"the machine {least} to {most} times as slow as at the start"
 
 
@@ -102,7 +103,7 @@ def _function(one: FunctionStats, terminal: Terminal) -> Iterator[str]:
     """Yield one function's part."""
     section = one.lines
     name = terminal.style(printable(section.name), "head")
-    yield f"{name}  {printable(section.file)}:{section.first_line}"
+    yield f"{name}  {short_path(section.file)}:{section.first_line}"
     yield from _wrapped(_totals(one, terminal), terminal, "  ")
     yield from _wrapped(_regime(one), terminal, "  ")
     yield from _rows(one, terminal)
@@ -125,7 +126,7 @@ def _totals(one: FunctionStats, terminal: Terminal) -> str:
         f"self {_with_error(one.exclusive, one.exclusive_error, terminal)}",
     ]
     if one.yields:
-        parts.append(f"{format_count(one.yields)} suspensions")
+        parts.append(f"{format_count(one.yields)} suspension{'' if one.yields == 1 else 's'}")
     return ", ".join(parts)
 
 
@@ -154,9 +155,10 @@ def _rows(one: FunctionStats, terminal: Terminal) -> Iterator[str]:
     cells = [titles, *(_cells(line, values) for line, values in section.lines.items())]
     used = [column for column in range(len(titles)) if any(row[column] for row in cells[1:])]
     numbers = [[row[column] for column in used] for row in cells]
+    sources = {row.line: row.text for row in dedented(list(section.rows()))}
     texts = [
         ["hits by duration", "source"],
-        *([_histogram(v, terminal), _source(one, line)] for line, v in section.lines.items()),
+        *([_histogram(v, terminal), sources.get(line, "")] for line, v in section.lines.items()),
     ]
     if not any(spread for spread, _ in texts[1:]):
         texts = [text[1:] for text in texts]
@@ -221,11 +223,3 @@ def _histogram(values: LineValues, terminal: Terminal) -> str:
     )
     start = 0 if low == 0 else 1 << low
     return f"{format_time(start)} {marks} {format_time(1 << (high + 1))}"
-
-
-def _source(one: FunctionStats, line: int) -> str:
-    source = one.lines.source
-    index = line - one.lines.first_line
-    if source is None or not 0 <= index < len(source):
-        return ""
-    return printable(source[index].expandtabs())

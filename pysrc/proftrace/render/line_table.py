@@ -6,12 +6,14 @@ Numbers, widths and the order of things are a contract here; for people there is
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from proftrace.render.line_calls import callees_of, callers_of
 from proftrace.render.line_columns import Numbers
 from proftrace.render.terminal import Terminal
+from proftrace.units import printable
 from proftrace.views.line_filter import COLD_PERCENT, wanted_rows
 from proftrace.views.line_table import FunctionLines, LineValues, Row
 
@@ -113,6 +115,12 @@ def shown_rows(
         return rows
     wanted = wanted_rows(section, rows, options.least_percent, options.context or 0, waits=waits)
     return [row for row, is_wanted in zip(rows, wanted, strict=True) if is_wanted]
+
+
+def dedented(rows: Sequence[Row]) -> list[Row]:
+    """Return rows for people: printable, and without the indentation that all have."""
+    text = textwrap.dedent("\n".join(printable(row.text.expandtabs()) for row in rows))
+    return [Row(row.line, row.last, one) for row, one in zip(rows, text.split("\n"), strict=False)]
 
 
 def _calls(section: FunctionLines, unit: float, raw: bool) -> Iterator[str]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import textwrap
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
@@ -16,7 +15,7 @@ from proftrace.render.line_columns import (
     common_widths,
     fit_layout,
 )
-from proftrace.render.line_table import TableOptions
+from proftrace.render.line_table import TableOptions, dedented
 from proftrace.render.terminal import Terminal, display_width
 from proftrace.units import format_count, printable
 from proftrace.views.line_filter import measured_time, wanted_rows
@@ -24,6 +23,7 @@ from proftrace.views.line_table import Call, FunctionLines, LineValues, Row
 from proftrace.views.nesting import outer_functions
 
 _FOLDED_RUN = 3  # cold lines in a row are folded into one; each one when that was asked for
+_TELLING_ERROR = 0.01  # of the total: from there on the heading says it
 _WIDEST_HEADING = 100
 _MOST_NAMED = 4  # functions in the last line
 _MARK = re.compile(r"\s*@(\w+\.)*profile\s*")
@@ -128,14 +128,15 @@ def _texts(section: FunctionLines, *, everything: bool) -> list[Row]:
     rows = list(section.rows())
     if not everything:
         rows = [row for row in rows if row.line in section.lines or not _MARK.fullmatch(row.text)]
-    text = textwrap.dedent("\n".join(printable(row.text.expandtabs()) for row in rows))
-    return [Row(row.line, row.last, one) for row, one in zip(rows, text.split("\n"), strict=False)]
+    return dedented(rows)
 
 
 def _heading(section: FunctionLines, page: _Page) -> str:
     """Return name and place on the left, time, share and calls on the right."""
     terminal = page.terminal
     right = page.numbers.time(section.total)
+    if section.error >= _TELLING_ERROR * section.total > 0:
+        right += f" {terminal.symbol('±', '+-')} {page.numbers.time(section.error)}"
     if page.whole > 0:
         right += f"  {page.share(section):.1f} %"
     if section.calls:  # line_profiler counts none

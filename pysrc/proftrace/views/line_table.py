@@ -171,6 +171,11 @@ class FunctionLines:
         return min(self.inclusive, sum(values.inclusive for values in self.lines.values()))
 
     @property
+    def error(self) -> int:
+        """The error of the total: one standard deviation, in nanoseconds."""
+        return round(math.hypot(*(values.inclusive_error for values in self.lines.values())))
+
+    @property
     def hits(self) -> int:
         """The sum of the lines' hits; 0: the function never ran."""
         return sum(values.hits for values in self.lines.values())

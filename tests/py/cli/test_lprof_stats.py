@@ -248,6 +248,18 @@ def test_costs_of_events_are_said_in_words(
     )
 
 
+def test_a_machine_of_even_speed_is_not_mentioned(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    log = LogWriter(content=2)
+    log.meta("calibration", '{"spread": 5.9, "slowness": [1.0, 1.0]}')
+    log.end()
+    path = tmp_path / "r.lprof"
+    path.write_bytes(log.data())
+    out, _ = show(capsys, "--stats", str(path))
+    assert "cost of an event: each give or take 5.9 ns\n" in out
+
+
 @pytest.mark.parametrize(
     "text", ["{", "[1]", '{"ns": 3, "slowness": 4, "samples": [], "x": "\\u001b"}']
 )

@@ -321,3 +321,14 @@ def test_a_bar_gets_narrow_before_columns_go(sections: list[FunctionLines]) -> N
     assert [longest_bar(width) for width in (200, 80, 60)] == [7, 4, 0]
     assert "per" in head(90)
     assert "per" not in head(60)
+
+
+@pytest.mark.parametrize(
+    ("error", "total"), [(0, "1.00 us"), (9, "1.00 us"), (10, "1.00 us ± 10 ns")]
+)
+def test_an_error_that_tells_is_in_the_heading(error: int, total: str) -> None:
+    values = {1: LineValues(1, 1000, 1000, 0, inclusive_error=error)}
+    section = FunctionLines("a.py", "f", 1, 2, 1000, ["def f(): pass"], values)
+    heading = render([section], Terminal(100))[2]
+    assert heading.startswith("f  a.py:1-1  ")
+    assert heading.endswith(f"  {total}  100.0 %  2 calls")
