@@ -237,10 +237,18 @@ def function_record(
 
 
 def line_record(
-    code: int, line: int, hits: int, inclusive: int, exclusive: int, *, details: bytes = b""
+    code: int,
+    line: int,
+    hits: int,
+    inclusive: int,
+    exclusive: int,
+    *,
+    suspended: int = 0,
+    details: bytes = b"",
 ) -> bytes:
     fields = b"".join(map(varint, [code, line, hits, hits]))
-    return record(17, fields + svarint(inclusive) + svarint(exclusive) + svarint(0) + details)
+    times = svarint(inclusive) + svarint(exclusive) + svarint(suspended)
+    return record(17, fields + times + details)
 
 
 def function_details(

@@ -43,14 +43,13 @@ def browser() -> Iterator[Browser]:
 
 
 @pytest.fixture
-def open_page(browser: Browser, tmp_path: Path) -> Iterator[OpenPage]:
-    """Return a function that renders a profile and opens the page."""
+def open_html(browser: Browser, tmp_path: Path) -> Iterator[OpenPage]:
+    """Return a function that opens a page; when the test ends it has done nothing it should not."""
     opened: list[Opened] = []
     contexts: list[BrowserContext] = []
 
-    def open_page(
-        profile: Profile,
-        options: FlamegraphOptions | None = None,
+    def open_html(
+        html: str,
         *,
         width: int = 1000,
         height: int = 700,
@@ -58,7 +57,7 @@ def open_page(browser: Browser, tmp_path: Path) -> Iterator[OpenPage]:
         **context_options: Any,
     ) -> Opened:
         path = tmp_path / f"page{len(opened)}.html"
-        path.write_text(render(profile, options), encoding="utf-8")
+        path.write_text(html, encoding="utf-8")
         context_options.setdefault("reduced_motion", "reduce")
         context = browser.new_context(
             viewport={"width": width, "height": height}, **context_options
@@ -72,9 +71,19 @@ def open_page(browser: Browser, tmp_path: Path) -> Iterator[OpenPage]:
             result.settle()
         return result
 
-    yield open_page
+    yield open_html
     for result in opened:
         violations = result.page.evaluate("() => window.violations") or []
         assert (result.complaints, violations) == ([], [])
     for context in contexts:
         context.close()
+
+
+@pytest.fixture
+def open_page(open_html: OpenPage) -> OpenPage:
+    """Return a function that renders a profile of memory and opens the page."""
+
+    def open_page(profile: Profile, options: FlamegraphOptions | None = None, **how: Any) -> Opened:
+        return open_html(render(profile, options), **how)
+
+    return open_page

@@ -8,10 +8,25 @@ const path = require('node:path');
 const VIEWER = path.join(__dirname, '..', '..', 'pysrc', 'proftrace', 'render', 'viewer');
 const STARTER = '99_main.js';
 
-function load(...names) {
-  const files = fs.readdirSync(VIEWER).filter((name) => name.endsWith('.js') && name !== STARTER);
-  const source = files.sort().map((name) => fs.readFileSync(path.join(VIEWER, name), 'utf8'));
+function scripts(folder, wanted = () => true) {
+  return fs.readdirSync(folder)
+    .filter((name) => name.endsWith('.js') && name !== STARTER && wanted(name))
+    .map((name) => [name, fs.readFileSync(path.join(folder, name), 'utf8')]);
+}
+
+function evaluate(files, names) {
+  const source = files.sort(([a], [b]) => (a < b ? -1 : 1)).map(([, text]) => text);
   return new Function(`${source.join('')}\nreturn { ${names.join(', ')} };`)();
+}
+
+function load(...names) {
+  return evaluate(scripts(VIEWER), names);
+}
+
+// The scripts of the line report: those that all pages share, and its own.
+function loadLines(...names) {
+  const shared = scripts(VIEWER, (name) => name.startsWith('1'));
+  return evaluate([...shared, ...scripts(path.join(VIEWER, 'lines'))], names);
 }
 
 // The same numbers on every run: a linear congruential generator.
@@ -78,4 +93,4 @@ function dataOf(root) {
   };
 }
 
-module.exports = { load, randomNumbers, randomData, dataOf };
+module.exports = { load, loadLines, randomNumbers, randomData, dataOf };

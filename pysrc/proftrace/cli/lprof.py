@@ -10,12 +10,18 @@ from proftrace.cli.outcome import run_command
 
 EPILOG = """\
 lprof show FILE ...           print the table of a result file again
+lprof html FILE ...           write a page with the source and what each line cost
 lprof merge FILE ... -o OUT   put several result files into one
 lprof check                   prove what the numbers are worth on this machine
 Each has --help.
 """
 # Commands that run nothing, and the module of each: loaded only when asked for.
-_COMMANDS = {"check": "lprof_check", "merge": "lprof_merge", "show": "lprof_show"}
+_COMMANDS = {
+    "check": "lprof_check",
+    "html": "lprof_html",
+    "merge": "lprof_merge",
+    "show": "lprof_show",
+}
 
 
 def main(argv: Sequence[str] | None = None) -> int:

@@ -34,7 +34,7 @@ def render_stats(
 ) -> str:
     """Return the report; functions that never ran are named at the end."""
     lines = [terminal.style(title, "bold")]
-    for text in _measured(stats, profiles):
+    for text in measured(stats, profiles):
         lines += _wrapped(text, terminal, "")
     lines.append("")
     ran = sorted((s for s in stats.values() if s.lines.hits), key=lambda one: one.lines.total)
@@ -47,7 +47,7 @@ def render_stats(
     return "\n".join(lines).rstrip("\n") + "\n"
 
 
-def _measured(
+def measured(
     stats: Mapping[FunctionKey, FunctionStats], profiles: Sequence[Profile]
 ) -> Iterator[str]:
     """Yield how the run was measured: the regime, the sampling, the cost of a probe."""

@@ -5,9 +5,11 @@ from __future__ import annotations
 import inspect
 import io
 import math
+import re
 import tokenize
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 from itertools import zip_longest
 
 from proftrace.model.profile import (
@@ -30,6 +32,8 @@ from proftrace.views.logical_lines import LogicalLines, logical_lines
 _ENDLESS = 1 << 63
 # Code that has no block of its own under its first line, unlike `def` and `lambda`.
 _EXPRESSIONS = ("<genexpr>", "<listcomp>", "<setcomp>", "<dictcomp>")
+# Without any of these inspect would look for a block in all that follows.
+_STARTS_BLOCK = re.compile(r"@|\b(?:def|class|lambda)\b")
 
 
 type FunctionKey = tuple[str, int, str, str | None]
@@ -334,18 +338,24 @@ def _together(parts: Sequence[LineValues], hits: int) -> LineValues:
     return replace(whole, hits=hits, shortest=0, longest=0, histogram=())
 
 
+@lru_cache(maxsize=64)
+def _lines_of(text: str) -> list[str]:
+    """Return the lines of a file: one split for all of its functions."""
+    # Not splitlines: only what ends a line for Python may end one here.
+    return io.StringIO(text, newline=None).readlines()
+
+
 def _block(text: str, name: str, first_line: int, last_line: int) -> list[str]:
     """Return the lines of a function in the text of its file, at least up to `last_line`.
 
     The end of a block is where inspect sees it, as line_profiler does it.
     """
-    # Not splitlines: only what ends a line for Python may end one here.
-    following = io.StringIO(text, newline=None).readlines()[first_line - 1 :]
+    following = _lines_of(text)[first_line - 1 :]
     length = last_line - first_line + 1
     short_name = name.rpartition(".")[2]
     if short_name == "<module>":
         length = len(following)
-    elif short_name not in _EXPRESSIONS:
+    elif short_name not in _EXPRESSIONS and following and _STARTS_BLOCK.search(following[0]):
         try:
             length = max(length, len(inspect.getblock(following)))
         except (SyntaxError, tokenize.TokenError):
