@@ -200,16 +200,18 @@ def test_a_selected_line_shows_errors_extremes_histogram_and_calls(
                 assert bars == []
             wanted = [
                 f"{format_count(c.calls) if c.calls else '-'} × {format_time(c.inclusive)}"
-                for c in one.callees
+                for c in one.lines.callees
                 if c.line == line
             ]
             rows = texts_of(opened, "#line-details table tr")
             assert [f"{row[0]} {row[1]}" for row in rows] == wanted
             called += len(wanted)
         open_function(opened, index)
-        callers = texts_of(opened, "#calls details:first-child tr") if one.callers else []
-        assert len(callers) == len(one.callers)
-        names = [list(stats)[numbers[c.other]][2] if c.other else "code that" for c in one.callers]
+        callers = texts_of(opened, "#calls details:first-child tr") if one.lines.callers else []
+        assert len(callers) == len(one.lines.callers)
+        names = [
+            list(stats)[numbers[c.other]][2] if c.other else "code that" for c in one.lines.callers
+        ]
         assert all(name in row[2] for name, row in zip(names, callers, strict=True))
     assert timed > 10
     assert called > 10
@@ -586,6 +588,18 @@ def big_result(path: Path, n_functions: int, n_lines: int) -> Profile:
     log.end()
     path.write_bytes(log.data())
     return profile_of(path)
+
+
+def test_a_loop_on_one_line_is_told(open_html: OpenPage, tmp_path: Path) -> None:
+    text = "def f(n):\n    for _ in n: pass\n    return n\n"
+    code = code_of(text, "f.py", "f")
+    path = write_line_log(tmp_path / "r", "f.py", text, {code: [(2, 1, 9), (3, 1, 9)]})
+    opened = open_html(html_of(profile_of(path)))
+    notes = []
+    for line in (2, 3):
+        open_function(opened, 0, line)
+        notes.append("one hit, however often" in opened.text("#line-details"))
+    assert notes == [True, False]
 
 
 def test_many_functions_and_long_files_cost_what_is_in_sight(

@@ -21,7 +21,7 @@ function data(change = {}) {
       total_error: [30, 0], self: [400, 600], self_error: [0, 5], yields: [0, 1],
       samples: [7, 0], discarded: [1, 0], regimes: [3, 1], reasons: [0, 4], text: [1, 2],
       length: [4, 1], rows: [3, 1], text_line: [1, 6],
-      l_step: [2, 1, 1, 6], l_hits: [2, 2, 0, 4], l_total: [100, 850, 50, 600],
+      l_step: [2, 1, 1, 6], l_loop: [0, 0, 0, 0], l_hits: [2, 2, 0, 4], l_total: [100, 850, 50, 600],
       l_total_error: [0, 300, 0, 0], l_self: [100, 250, 50, 600], l_self_error: [0, 0, 0, 5],
       l_await: [0, 0, 9, 0], l_shortest: [40, 0, 0, 100], l_longest: [60, 0, 0, 200],
       l_samples: [0, 7, 0, 0], l_buckets: [6, 0, 0, 8],

@@ -107,12 +107,15 @@ def _function_columns(stats: Stats, strings: dict[str, int], texts: _Texts) -> l
 def _line_columns(stats: Stats) -> list[CodedColumn]:
     rows: list[LineValues] = []
     steps: list[int] = []
+    loops: list[int] = []
     for one in stats.values():
         lines = list(one.lines.lines)
+        loops += [int(line in one.lines.loops) for line in lines]
         steps += [line - before for before, line in pairwise([0, *lines])]
         rows += one.lines.lines.values()
     return [
         ("l_step", varints(steps)),
+        ("l_loop", varints(loops)),
         ("l_hits", varints(row.hits for row in rows)),
         ("l_total", varints(row.inclusive for row in rows)),
         ("l_total_error", varints(row.inclusive_error for row in rows)),
@@ -130,7 +133,9 @@ def _line_columns(stats: Stats) -> list[CodedColumn]:
 def _call_columns(stats: Stats) -> list[CodedColumn]:
     """Return every call once; caller 0 is code that is not profiled, else it is a function + 1."""
     numbers = {key: number for number, key in enumerate(stats)}
-    calls = [(callee, call) for callee, one in enumerate(stats.values()) for call in one.callers]
+    calls = [
+        (callee, call) for callee, one in enumerate(stats.values()) for call in one.lines.callers
+    ]
     return [
         ("c_caller", varints(0 if c.other is None else 1 + numbers[c.other] for _, c in calls)),
         ("c_callee", varints(callee for callee, _ in calls)),

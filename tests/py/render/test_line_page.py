@@ -96,7 +96,7 @@ def test_what_was_coded_is_what_the_model_holds(tmp_path: Path, seed: int) -> No
             assert tuple(found) == values.histogram
             row += 1
     assert row == len(columns["l_hits"])
-    n_calls = sum(len(one.callers) for one in stats.values())
+    n_calls = sum(len(one.lines.callers) for one in stats.values())
     assert n_calls == len(columns["c_callee"]) > 0
 
 

@@ -48,7 +48,7 @@ function buildModel({ header, columns }) {
 
 function buildLines(columns) {
   const lines = { number: new Float64Array(columns.l_step.length), step: columns.l_step };
-  for (const name of ['hits', 'total', 'self', 'await', 'shortest', 'longest', 'samples']) {
+  for (const name of ['hits', 'total', 'self', 'await', 'loop', 'shortest', 'longest', 'samples']) {
     lines[name] = columns[`l_${name}`];
   }
   lines.totalError = columns.l_total_error;

@@ -1,6 +1,8 @@
 'use strict';
 // The words around the source: what is known of a function and of the selected line.
 
+const LOOP_NOTE = 'A whole loop stands on this line: it is one hit, however often it goes round.';
+
 function fillPairs(list, pairs) {
   list.replaceChildren(...pairs.map(([name, text]) => {
     const pair = element('div');
@@ -180,6 +182,7 @@ function fillLine(parts, model, one, { number, row }, unit) {
   fillPairs(list, lineFactsOf(model, one, row, unit));
   const numbers = element('div');
   numbers.append(title, list);
+  if (model.lines.loop[row]) numbers.append(element('p', LOOP_NOTE, 'note'));
   const rest = [histogramElement(model, row, unit)];
   const callees = calleesOf(model, one).filter((call) => call.line === number);
   if (callees.length) {
