@@ -37,6 +37,18 @@ void definitions_start(struct definitions *dict, struct writer *writer,
     slot->used = 1;
 }
 
+void definitions_release(struct definitions *dict)
+{
+    table_release(&dict->strings);
+    table_release(&dict->codes);
+    table_release(&dict->code_at);
+    table_release(&dict->places);
+    table_release(&dict->nodes);
+    pages_free(dict->text, dict->text_bytes);
+    pages_free(dict->gathered, dict->gathered_bytes);
+    *dict = (struct definitions){.on_node = dict->on_node};
+}
+
 void definitions_move(struct definitions *dict, struct ring_slot *slot, size_t slot_bytes)
 {
     dict->slot = slot;
@@ -140,7 +152,9 @@ int definitions_flush(struct definitions *dict)
 /* Where a record of at most n_bytes goes: behind the pending ones, or into pages of its own. */
 struct put definitions_open(struct definitions *dict, size_t n_bytes)
 {
-    size_t room = dict->slot_bytes - RING_SLOT_HEAD_BYTES;
+    const size_t room = dict->slot_bytes - RING_SLOT_HEAD_BYTES;
+    if (dict->slot == NULL) /* the capture is over, and a thread late */
+        return (struct put){.bad = true};
     /* A log that cannot be written any more has no use for definitions either. */
     if (n_bytes > room - dict->slot->committed_bytes && definitions_flush(dict) != 0)
         return (struct put){.bad = true};

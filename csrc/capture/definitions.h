@@ -42,6 +42,9 @@ void definitions_start(struct definitions *dict, struct writer *writer,
                        const struct interp_layout *layout, struct ring_slot *slot,
                        size_t slot_bytes);
 
+/* Gives back the tables. What is defined afterwards is dropped. */
+void definitions_release(struct definitions *dict);
+
 /* Continues in another slot; nothing may be pending. */
 void definitions_move(struct definitions *dict, struct ring_slot *slot, size_t slot_bytes);
 

@@ -211,6 +211,10 @@ static uint32_t intern(uint32_t parent, const struct unwind_frame *frame, void *
         return parent;
     record.flags = (frame->exact ? NATIVE_EXACT : 0) | (frame->is_signal ? NATIVE_SIGNAL : 0);
     state_lock_briefly(&brief);
+    if (!state_thread_is_recorded()) {
+        state_unlock_briefly(&brief);
+        return parent;
+    }
     if (is_known) {
         record.module = module.id;
         record.address -= module.bias;
@@ -230,7 +234,7 @@ static uint32_t define_hybrid(const struct interned_stack *stack, uint32_t pytho
     struct brief_lock brief;
     state_lock_briefly(&brief);
     record.id = table_get(&capture.native.hybrids, key);
-    if (record.id == 0 &&
+    if (record.id == 0 && state_thread_is_recorded() &&
         table_put(&capture.native.hybrids, key, capture.native.n_hybrids + 1) == 0) {
         record.id = ++capture.native.n_hybrids;
         if (stack->has_python)
@@ -248,12 +252,18 @@ static uint32_t define_hybrid(const struct interned_stack *stack, uint32_t pytho
 
 /* ---- stacks ------------------------------------------------------------------------------- */
 
-void native_start_locked(const void *interpreter)
+void native_release_locked(void)
 {
     struct native_state *native = &capture.native;
     table_release(&native->places);
     table_release(&native->nodes);
     table_release(&native->hybrids);
+}
+
+void native_start_locked(const void *interpreter)
+{
+    struct native_state *native = &capture.native;
+    native_release_locked();
     native->n_places = native->n_nodes = native->n_hybrids = native->n_loops = 0;
     native->reader = (struct unwind_reader){.learn = learn, .intern = intern};
     modules_start(&native->modules, interpreter);

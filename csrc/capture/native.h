@@ -50,6 +50,9 @@ struct capture_thread;
 /* Whether this machine's stacks can be unwound. */
 bool native_is_supported(void);
 
+/* Gives back the tables, with the capture lock held: the capture is over. */
+void native_release_locked(void);
+
 /* Before the first event; `interpreter` is an address in its code or data, or NULL. */
 void native_start_locked(const void *interpreter);
 

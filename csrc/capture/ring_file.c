@@ -171,3 +171,23 @@ void ring_file_remove(struct ring_file *ring)
         there.st_ino == ring->inode)
         unlink(ring->path);
 }
+
+void ring_slot_free(struct ring_slot *slot)
+{
+    raw_munmap(slot, RING_SLOT_BYTES);
+}
+
+void ring_file_release(struct ring_file *ring)
+{
+    while (ring->free_slots != NULL) {
+        struct free_slot *slot = ring->free_slots;
+        ring->free_slots = slot->next;
+        ring_slot_free(&slot->head);
+    }
+    if (ring->header != NULL)
+        raw_munmap(ring->header, RING_HEADER_BYTES + RING_DICTIONARY_BYTES);
+    else
+        pages_free(ring->dictionary, RING_DICTIONARY_BYTES);
+    ring->header = NULL;
+    ring->dictionary = NULL;
+}

@@ -54,10 +54,14 @@ void ring_file_give(struct ring_file *ring, struct ring_slot *slot);
 /* Empties a slot whose records are in the log: `base_ordinal` of them and its earlier ones. */
 void ring_slot_reset(struct ring_slot *slot, uint64_t base_ordinal);
 
-/*
- * Removes the file. The memory stays mapped: a thread may be in the middle of a record. It is a
- * bounded loss, once a capture.
- */
+/* Removes the file. Its memory stays. */
 void ring_file_remove(struct ring_file *ring);
+
+/*
+ * After the end: gives back the memory, but for the slots that threads have. They may be in the
+ * middle of a record, so each gives back its own, with ring_slot_free.
+ */
+void ring_file_release(struct ring_file *ring);
+void ring_slot_free(struct ring_slot *slot);
 
 #endif

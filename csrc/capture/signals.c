@@ -65,6 +65,15 @@ void signals_watch(void)
     }
 }
 
+void signals_unwatch(void)
+{
+    struct sigaction now, before = {.sa_handler = SIG_DFL};
+    for (size_t i = 0; i < N_OF(ending_signals); i++) {
+        if (sigaction(ending_signals[i], NULL, &now) == 0 && now.sa_handler == end_process)
+            sigaction(ending_signals[i], &before, NULL);
+    }
+}
+
 void signals_block(sigset_t *before)
 {
     sigset_t held;

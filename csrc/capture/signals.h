@@ -12,6 +12,8 @@
  * default one. A handler of the program takes the place of ours.
  */
 void signals_watch(void);
+/* Gives the actions back that are still ours. */
+void signals_unwatch(void);
 
 /* Holds back everything but what the program's own faults raise; `before` is for signals_allow. */
 void signals_block(sigset_t *before);

@@ -69,7 +69,7 @@ static uint32_t intern_node(uint32_t parent, const struct frame_place *place)
     struct brief_lock brief;
     uint32_t node;
     state_lock_briefly(&brief);
-    node = definitions_node(&capture.dict, parent, place);
+    node = state_thread_is_recorded() ? definitions_node(&capture.dict, parent, place) : parent;
     state_unlock_briefly(&brief);
     errno = saved;
     return node;
@@ -94,17 +94,31 @@ void state_left_by_jump(void)
     pthread_mutex_unlock(&capture.lock);
 }
 
+bool state_thread_is_recorded(void)
+{
+    return proftrace_capture_is_on() && thread_self != NULL &&
+           thread_self->session == capture.session;
+}
+
+/* A thread may still be in the middle of a walk for the capture before this one: nothing that it
+ * reads may be gone for a moment. */
 static const char *find_stacks(const struct interp_binding *binding)
 {
-    const char *reason;
-    capture.reader.intern = intern_node;
-    capture.reader.binding = (struct interp_binding){0};
-    if (binding == NULL)
-        return "there is no interpreter";
-    reason = layout_find(&capture.reader.layout, binding);
-    if (reason == NULL)
-        capture.reader.binding = *binding;
-    return reason;
+    struct frame_reader *reader = &capture.reader;
+    struct interp_layout layout = {0};
+    const char *reason = "there is no interpreter";
+    if (binding != NULL)
+        reason = layout_find(&layout, binding);
+    if (reason != NULL) {
+        reader->binding = (struct interp_binding){0};
+        return reason;
+    }
+    reader->intern = intern_node;
+    if (memcmp(&reader->layout, &layout, sizeof layout) != 0)
+        reader->layout = layout;
+    if (memcmp(&reader->binding, binding, sizeof *binding) != 0)
+        reader->binding = *binding;
+    return NULL;
 }
 
 static struct file_header make_header(const struct capture_options *options, bool has_stacks)
@@ -231,6 +245,15 @@ int state_start_child_locked(void)
     return failed;
 }
 
+/* What only the capture that is over needs, but for the slots of threads. */
+static void forget_capture_locked(void)
+{
+    ring_file_remove(&capture.ring);
+    definitions_release(&capture.dict);
+    native_release_locked();
+    ring_file_release(&capture.ring);
+}
+
 /* The calling thread is the first stream, whether it allocates or not. */
 static int start_thread_locked(const char *own_folder)
 {
@@ -281,7 +304,7 @@ static int start(const struct capture_options *options, const char **no_stacks)
         failed = start_locked(options, no_stacks);
     if (failed == 0 && start_thread_locked(options->own_folder) != 0) {
         writer_discard(&capture.writer);
-        ring_file_remove(&capture.ring);
+        forget_capture_locked();
         errno = ENOMEM;
         failed = -1;
     }
@@ -332,11 +355,8 @@ int state_flush_all_locked(void)
 /* Threads may still be inside a hook: they keep their memory, and find out at the next event. */
 static void detach_threads_locked(void)
 {
-    for (struct capture_thread *thread = capture.live; thread != NULL; thread = thread->next) {
-        capture.n_lost += thread->n_lost;
-        thread->room = 0;
-        thread->session = 0;
-    }
+    for (struct capture_thread *thread = capture.live; thread != NULL; thread = thread->next)
+        thread_detach_locked(&capture, thread);
     capture.live = NULL;
 }
 
@@ -346,7 +366,7 @@ static void close_locked(enum end_reason reason)
     detach_threads_locked();
     (void)writer_end(&capture.writer, reason, capture.n_lost);
     writer_close(&capture.writer);
-    ring_file_remove(&capture.ring);
+    forget_capture_locked();
 }
 
 void state_give_up_locked(void)
@@ -381,6 +401,8 @@ static void stop_locked(void)
         return;
     }
     close_locked(END_CLEAN);
+    if (thread_self != NULL) /* it is in no hook */
+        thread_drop_slot(thread_self);
     verify_report_locked();
     if (!capture.quiet && !capture.writer.failed)
         say_what_was_written();
@@ -427,8 +449,10 @@ static bool stop(uint64_t token)
     control_enter(&entered);
     is_it = finish(token);
     before = guard_hold();
-    if (!proftrace_capture_is_on())
+    if (!proftrace_capture_is_on()) {
+        signals_unwatch();
         gotpatch_restore();
+    }
     guard_restore(before);
     control_leave(&entered);
     return is_it;

@@ -104,6 +104,9 @@ static inline uint64_t state_stamp(void)
  */
 bool state_memory_is_ours(void);
 
+/* With the lock held: whether what the calling thread records belongs to the capture that is on. */
+bool state_thread_is_recorded(void);
+
 /* Gives a followed child its log when it has its first event, with the lock held. */
 NODISCARD int state_start_child_locked(void);
 

@@ -59,6 +59,7 @@ struct capture_thread *thread_attach_locked(struct capture_state *state,
         ring_file_give(&state->ring, slot);
         return NULL;
     }
+    thread_drop_slot(thread);
     if (!shared)
         writer_add_option(&state->writer, OPTION_NO_RING);
     frames_release(&thread->frames);
@@ -81,6 +82,20 @@ struct capture_thread *thread_attach_locked(struct capture_state *state,
                                                           .tid = tid,
                                                           .start_mono_ns = thread->start_mono_ns});
     return thread;
+}
+
+void thread_detach_locked(struct capture_state *state, struct capture_thread *thread)
+{
+    state->n_lost += thread->n_lost;
+    thread->room = 0;
+    thread->session = 0;
+}
+
+void thread_drop_slot(struct capture_thread *thread)
+{
+    if (thread->slot != NULL)
+        ring_slot_free(thread->slot);
+    thread->slot = NULL;
 }
 
 /* ---- names -------------------------------------------------------------------------------- */
@@ -239,10 +254,15 @@ void thread_end_locked(struct capture_state *state, struct capture_thread *threa
         state->n_lost += thread->n_lost;
         if (thread_flush_locked(state, thread, true) != 0)
             state_give_up_locked();
-        ring_file_give(&state->ring, thread->slot);
-        unlink_live(state, thread);
+        /* Giving up has ended the capture, and this thread's part in it. */
+        if (thread->session == state->session) {
+            ring_file_give(&state->ring, thread->slot);
+            thread->slot = NULL;
+            unlink_live(state, thread);
+        }
     }
-    thread->slot = NULL;
+    thread_drop_slot(thread);
+    thread->session = 0;
     thread->room = 0;
     frames_release(&thread->frames);
     thread->next = state->free;

@@ -54,6 +54,14 @@ struct capture_thread *thread_attach_locked(struct capture_state *state,
 NODISCARD int thread_flush_locked(struct capture_state *state, struct capture_thread *thread,
                                   bool is_owner);
 
+/*
+ * The capture is over: a thread that may be inside a hook finds out at its next event, and keeps
+ * its slot until then.
+ */
+void thread_detach_locked(struct capture_state *state, struct capture_thread *thread);
+/* Gives back the slot that the calling thread has of a capture that is over. */
+void thread_drop_slot(struct capture_thread *thread);
+
 /* Writes the rest and keeps the block for the next thread. */
 void thread_end_locked(struct capture_state *state, struct capture_thread *thread);
 
