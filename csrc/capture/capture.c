@@ -112,9 +112,10 @@ void proftrace_capture_code_died(const void *code)
     uintptr_t before = guard_hold();
     frames_code_died(&capture.reader);
     if (proftrace_capture_is_on() && !capture.child_waits) {
-        state_lock();
+        struct brief_lock brief;
+        state_lock_briefly(&brief);
         definitions_code_died(&capture.dict, (uintptr_t)code);
-        state_unlock();
+        state_unlock_briefly(&brief);
     }
     guard_restore(before);
 }

@@ -63,7 +63,7 @@ static void record_late_locked(struct event *event)
         state_give_up_locked();
         return;
     }
-    event->seq = state_stamp();
+    event->seq = state_stamp(&capture.late->seq);
     recorder_append(capture.late, event);
 }
 
@@ -197,7 +197,7 @@ static void record_aside(struct capture_thread *thread, struct event *event)
         return;
     recorder_set_aside(false);
     if (recorder_has_room(thread) || prepare(event)) {
-        event->seq = state_stamp();
+        event->seq = state_stamp(&thread->seq);
         recorder_append(thread, event);
     }
     recorder_set_aside(true);
@@ -218,7 +218,7 @@ void recorder_slow(struct event *event)
     thread = thread_self;
     if (event_is_allocation(event->kind))
         event->node = recorder_stack(thread, event->kind);
-    event->seq = state_stamp();
+    event->seq = state_stamp(&thread->seq);
     recorder_append(thread, event);
 done:
     errno = saved;

@@ -15,7 +15,7 @@ extern TLS_FAST struct capture_thread *thread_self;
 void recorder_slow(struct event *event);
 
 /* The record first, then the commit: a killed process must not leave half an event behind. */
-static inline void recorder_append(struct capture_thread *thread, const struct event *event)
+static ALWAYS_INLINE void recorder_append(struct capture_thread *thread, const struct event *event)
 {
     uint32_t used = thread->used;
     used += raw_event_put(thread->words + used, event);
@@ -43,10 +43,9 @@ static inline bool recorder_has_room(const struct capture_thread *thread)
 }
 
 /* Whether a sampled capture records this event; see sampler.h. */
-static inline bool recorder_samples(const struct event *event)
+static inline bool recorder_samples(enum event_kind kind, uintptr_t address, uint64_t size)
 {
-    const uintptr_t address = event->address;
-    switch (event->kind) {
+    switch (kind) {
     case EVENT_MMAP:
     case EVENT_ARENA:
     case EVENT_MARK:
@@ -60,48 +59,55 @@ static inline bool recorder_samples(const struct event *event)
     case EVENT_UNFREE:
         return sampler_takes_back(&capture.sampler, address);
     default:
-        return sampler_takes(&capture.sampler, address, event->size);
+        return sampler_takes(&capture.sampler, address, size);
     }
 }
 
-/* The same of one of Python's allocators. */
-static inline void recorder_python_allocated(enum event_kind kind, enum event_domain domain,
-                                             const void *block, uint64_t size)
+/*
+ * The same of one of Python's allocators. Kind and domain are constants of each hook, and no
+ * pointer to what is stored leaves the function: so the record is put together in registers.
+ */
+static ALWAYS_INLINE void recorder_python_allocated(enum event_kind kind, enum event_domain domain,
+                                                    const void *block, uint64_t size)
 {
     struct capture_thread *thread = thread_self;
     struct event event = {.kind = (uint8_t)kind,
                           .address = (uintptr_t)block,
                           .size = size,
                           .domain = (uint8_t)domain};
-    if (unlikely(capture.sampler.sample_bytes != 0) && !recorder_samples(&event))
+    if (unlikely(capture.sampler.sample_bytes != 0) &&
+        !recorder_samples(kind, (uintptr_t)block, size))
         return;
     if (unlikely(!recorder_has_room(thread))) {
-        recorder_slow(&event);
+        struct event copy = event;
+        recorder_slow(&copy);
         return;
     }
     event.node = recorder_stack(thread, kind);
-    event.seq = state_stamp();
+    event.seq = state_stamp(&thread->seq);
     recorder_append(thread, &event);
 }
 
 /* After the real call: `block` is the program's now. */
-static inline void recorder_allocated(enum event_kind kind, const void *block, uint64_t size)
+static ALWAYS_INLINE void recorder_allocated(enum event_kind kind, const void *block, uint64_t size)
 {
     recorder_python_allocated(kind, DOMAIN_NONE, block, size);
 }
 
 /* Frees, MUNMAP, UNFREE and marks. Before the real call: after it the address may be another's. */
-static inline void recorder_event(enum event_kind kind, const void *address, uint64_t size)
+static ALWAYS_INLINE void recorder_event(enum event_kind kind, const void *address, uint64_t size)
 {
     struct capture_thread *thread = thread_self;
     struct event event = {.kind = (uint8_t)kind, .address = (uintptr_t)address, .size = size};
-    if (unlikely(capture.sampler.sample_bytes != 0) && !recorder_samples(&event))
+    if (unlikely(capture.sampler.sample_bytes != 0) &&
+        !recorder_samples(kind, (uintptr_t)address, size))
         return;
     if (unlikely(!recorder_has_room(thread))) {
-        recorder_slow(&event);
+        struct event copy = event;
+        recorder_slow(&copy);
         return;
     }
-    event.seq = state_stamp();
+    event.seq = state_stamp(&thread->seq);
     recorder_append(thread, &event);
 }
 

@@ -90,12 +90,19 @@ void state_unlock_briefly(const struct brief_lock *brief);
 /* A signal handler is about to jump out of the hook that it interrupted. */
 void state_left_by_jump(void);
 
-/* The stamp of an event, 0 while the process has one thread; see log-format.md. */
-static inline uint64_t state_stamp(void)
+/*
+ * The stamp of a stream's event, 0 while the process has one thread; see log-format.md. It is also
+ * 0, which stands for the stream's last one, as long as no other stream took one since: then none
+ * has an event in between. Why that is enough: a free and the allocation that gets its block are
+ * ordered by the allocator, so the second's thread sees the first's stamp and takes a later one.
+ */
+static inline uint64_t state_stamp(uint64_t *last_of_stream)
 {
     if (likely(__atomic_load_n(&capture.several_threads, __ATOMIC_RELAXED) == 0))
         return 0;
-    return __atomic_add_fetch(&capture.last_seq, 1, __ATOMIC_SEQ_CST);
+    if (likely(__atomic_load_n(&capture.last_seq, __ATOMIC_ACQUIRE) == *last_of_stream))
+        return 0;
+    return *last_of_stream = __atomic_add_fetch(&capture.last_seq, 1, __ATOMIC_SEQ_CST);
 }
 
 /*

@@ -70,6 +70,7 @@ struct capture_thread *thread_attach_locked(struct capture_state *state,
     thread->slot = slot;
     thread->words = (uint64_t *)((uint8_t *)slot + RING_SLOT_HEAD_BYTES);
     thread->used = thread->written_words = 0;
+    thread->seq = THREAD_NO_SEQ;
     thread->n_written = thread->n_lost = 0;
     thread->session = state->session;
     thread->tid = tid;
@@ -243,6 +244,7 @@ int thread_flush_locked(struct capture_state *state, struct capture_thread *thre
     if (is_owner) {
         ring_slot_reset(thread->slot, thread->n_written);
         thread->used = thread->written_words = 0;
+        thread->seq = THREAD_NO_SEQ; /* blocks say where they begin */
     }
     return 0;
 }

@@ -12,6 +12,7 @@
 #include "interp/frames.h"
 
 #define THREAD_NAME_BYTES 64
+#define THREAD_NO_SEQ UINT64_MAX
 
 /* What whoever started this thread calls it; "" = nobody said. */
 extern TLS_FAST char thread_given_name[THREAD_NAME_BYTES];
@@ -21,6 +22,7 @@ struct capture_thread {
     uint32_t used;          /* words of them */
     uint32_t room;          /* words; 0 = every event takes the slow path */
     struct ring_slot *slot; /* NULL = it has none (any more) */
+    uint64_t seq;           /* the stream's last stamp; THREAD_NO_SEQ = the next event takes one */
     uint64_t n_written;     /* events of this stream in the log */
     uint32_t written_words; /* of `words`, that are in the log already */
     uint32_t stream;

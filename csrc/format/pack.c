@@ -17,6 +17,7 @@ struct column {
 struct packer {
     struct model model;
     uint64_t seq;
+    uint32_t n_seqs; /* events that have an entry in their column */
     struct column columns[N_COLUMNS];
     uint16_t block_slots[BLOCK_SLOTS]; /* address -> row of blocks + 1 */
     uint16_t site_slots[SITE_SLOTS];   /* node and how -> row of sites + 1 */
@@ -37,6 +38,7 @@ static void start(struct packer *packer, uint64_t first_seq)
 {
     model_clear(&packer->model);
     packer->seq = first_seq;
+    packer->n_seqs = 0;
     memset(packer->block_slots, 0, sizeof packer->block_slots);
     memset(packer->site_slots, 0, sizeof packer->site_slots);
     for (unsigned i = 0; i < N_COLUMNS; i++)
@@ -152,7 +154,12 @@ static ALWAYS_INLINE void put_allocation(struct packer *packer, uint32_t node, u
     }
     add_byte(packer, COLUMN_CONTROL, (uint8_t)(control | way << 4));
     *block_slot(packer, address) = (uint16_t)(model->n_blocks + 1);
-    model_allocated(model, packer->sites, packer->blocks, row, address, size, way);
+    model_allocated(model, packer->sites, packer->blocks, row,
+                    &(struct model_allocation){.address = address,
+                                               .size = size,
+                                               .units = units,
+                                               .size_class = size_class,
+                                               .address_way = (uint8_t)way});
 }
 
 static ALWAYS_INLINE void put_free(struct packer *packer, unsigned control, uint64_t address)
@@ -206,12 +213,22 @@ static NOINLINE void put_event(struct packer *packer, const struct event *event)
         put_other(packer, event);
 }
 
-/* A seq of 0 is written as 0, all others as the difference plus 1. */
-static inline void put_seq(struct packer *packer, uint64_t seq)
+/* Events up to `row` (not included) have no seq of their own: zeros in the column. */
+static void put_no_seqs(struct packer *packer, uint32_t row)
 {
-    add_varint(packer, COLUMN_SEQ, seq == 0 ? 0 : seq - packer->seq + 1);
-    if (seq != 0)
-        packer->seq = seq;
+    struct column *column = &packer->columns[COLUMN_SEQ];
+    memset(column->end, 0, row - packer->n_seqs);
+    column->end += row - packer->n_seqs;
+    packer->n_seqs = row;
+}
+
+/* Written as the difference plus 1. */
+static void put_seq(struct packer *packer, uint32_t row, uint64_t seq)
+{
+    put_no_seqs(packer, row);
+    add_varint(packer, COLUMN_SEQ, seq - packer->seq + 1);
+    packer->seq = seq;
+    packer->n_seqs++;
 }
 
 /* ---- a block ------------------------------------------------------------------------------ */
@@ -288,15 +305,17 @@ void pack_events(struct packer *packer, const uint64_t *words, size_t *n_words, 
     packed->first_seq = may_have_seqs ? find_first_seq(words, *n_words) : 0;
     start(packer, packed->first_seq);
     for (; n_events < PACK_EVENTS && at < *n_words; at += n, n_events++) {
-        if (packed->first_seq == 0 && (n = put_common(packer, words + at, *n_words - at)) != 0)
+        if (likely((n = put_common(packer, words + at, *n_words - at)) != 0))
             continue;
         n = raw_event_get(words + at, *n_words - at, &event);
         if (n == 0)
             break;
         put_event(packer, &event);
-        if (packed->first_seq != 0)
-            put_seq(packer, event.seq);
+        if (event.seq != 0)
+            put_seq(packer, n_events, event.seq);
     }
+    if (packed->first_seq != 0)
+        put_no_seqs(packer, n_events);
     *n_words = at;
     packed->n_events = n_events;
     packed->last_seq = packer->seq;

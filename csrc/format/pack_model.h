@@ -127,14 +127,22 @@ static inline uint64_t model_reused(const struct model *model, uint8_t size_clas
     return n == 0 ? 0 : model->free[size_class][(n - 1) % MODEL_DEPTH];
 }
 
-/* Takes note of an allocation; returns the row of its block, whose memory the caller owns. */
+struct model_allocation {
+    uint64_t address;
+    uint64_t size;
+    uint64_t units;
+    uint8_t size_class;
+    uint8_t address_way;
+};
+
+/* Takes note of an allocation of a site: its block gets the next row. */
 static inline void model_allocated(struct model *model, struct model_site *sites,
-                                   struct model_block *blocks, uint32_t row, uint64_t address,
-                                   uint64_t size, unsigned address_way)
+                                   struct model_block *blocks, uint32_t row,
+                                   const struct model_allocation *made)
 {
     struct model_site *site = &sites[row];
-    uint64_t units = model_units(site->how, size);
-    uint8_t size_class = model_class(site->how, units, size);
+    const uint64_t address = made->address, size = made->size;
+    const uint8_t size_class = made->size_class;
     model->next_site[model->context] = (uint16_t)(row + 1);
     if (site->used) {
         *model_next_size(model, row, site->size) = (uint32_t)size;
@@ -143,13 +151,13 @@ static inline void model_allocated(struct model *model, struct model_site *sites
     site->used = true;
     site->size = size;
     if (model->n_free[size_class] != 0 &&
-        (address_way == ADDRESS_REUSED || address_way == ADDRESS_STORED))
+        (made->address_way == ADDRESS_REUSED || made->address_way == ADDRESS_STORED))
         model->n_free[size_class]--;
     model->previous = address;
     if (size_class & 128)
         model->last_small[size_class % MODEL_SMALL] = address;
     else
-        model->behind = address + units * 16;
+        model->behind = address + made->units * 16;
     model->context = model_context(row, 1);
     blocks[model->n_blocks++] = (struct model_block){address, (uint16_t)row, size_class};
 }

@@ -290,8 +290,8 @@ static inline bool event_kind_is_known(uint8_t kind)
 
 /*
  * One event. `seq` orders the events of different threads: 0 until the process has a second
- * thread, then from one shared counter that starts at 1. Within a stream the order is that of
- * the stream, and seq never falls.
+ * thread, then from one shared counter that starts at 1; 0 after that stands for the stream's last
+ * one. Within a stream the order is that of the stream, and seq never falls.
  */
 struct event {
     uint8_t kind;     /* enum event_kind */

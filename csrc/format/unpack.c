@@ -64,27 +64,25 @@ static uint64_t get_size(struct unpacker *unpacker, uint32_t row, unsigned way)
                               : *model_next_size(&unpacker->model, row, site->size);
 }
 
-static uint64_t get_address(struct unpacker *unpacker, uint8_t how, uint64_t size, unsigned way)
+static uint64_t get_address(struct unpacker *unpacker, const struct model_allocation *made)
 {
     struct model *model = &unpacker->model;
-    const uint64_t units = model_units(how, size);
-    const uint8_t size_class = model_class(how, units, size);
-    switch (way) {
+    switch (made->address_way) {
     case ADDRESS_REUSED:
-        return model_reused(model, size_class);
+        return model_reused(model, made->size_class);
     case ADDRESS_BEHIND:
-        return model_behind(model, size_class, units);
+        return model_behind(model, made->size_class, made->units);
     case ADDRESS_FREED:
         return model->freed;
     default:
-        return rotate_left_4(rotate_right_4(model_near(model, size_class)) +
+        return rotate_left_4(rotate_right_4(model_near(model, made->size_class)) +
                              (uint64_t)unzigzag(get_varint(&unpacker->columns[COLUMN_ADDRESS])));
     }
 }
 
 static void get_allocation(struct unpacker *unpacker, unsigned control, struct event *event)
 {
-    unsigned way = control >> 4 & 3;
+    struct model_allocation made = {.address_way = control >> 4 & 3};
     uint32_t row = get_site(unpacker, control >> 2 & 3);
     uint8_t how;
     if (unpacker->bad)
@@ -93,10 +91,11 @@ static void get_allocation(struct unpacker *unpacker, unsigned control, struct e
     event->node = unpacker->sites[row].node;
     event->kind = how & RAW_KIND_MASK;
     event->domain = how >> RAW_DOMAIN_SHIFT;
-    event->size = get_size(unpacker, row, control >> 6);
-    event->address = get_address(unpacker, how, event->size, way);
-    model_allocated(&unpacker->model, unpacker->sites, unpacker->blocks, row, event->address,
-                    event->size, way);
+    made.size = event->size = get_size(unpacker, row, control >> 6);
+    made.units = model_units(how, made.size);
+    made.size_class = model_class(how, made.units, made.size);
+    made.address = event->address = get_address(unpacker, &made);
+    model_allocated(&unpacker->model, unpacker->sites, unpacker->blocks, row, &made);
 }
 
 static uint64_t get_far(struct unpacker *unpacker)

@@ -422,6 +422,17 @@ static uint32_t current_with_anchor(struct frame_reader *reader, struct frame_ca
     return node;
 }
 
+/*
+ * The commonest case: what ran at the last event runs still, and nothing but its own instruction
+ * has changed. Only a mark can tell.
+ */
+static ALWAYS_INLINE bool is_still_on_top(const struct frame_reader *reader,
+                                          const struct frame_cache *cache, uintptr_t top)
+{
+    return likely(cache->depth != 0) && cache->chain[cache->depth - 1].frame == top &&
+           uses_marks(reader) && is_marked(reader, top);
+}
+
 uint32_t frames_current(struct frame_reader *reader, struct frame_cache *cache)
 {
     const void *state = thread_state(reader);
@@ -439,6 +450,12 @@ uint32_t frames_current(struct frame_reader *reader, struct frame_cache *cache)
         cache->anchored = false;
         cache->epoch = epoch;
         memset(cache->memory, 0, sizeof cache->memory);
+    }
+    if (likely(is_still_on_top(reader, cache, top))) {
+        changed = cache->depth - 1;
+        if (frames_ip(reader, top) == cache->chain[changed].ip)
+            return cache->nodes[changed];
+        return intern_from(reader, cache, changed);
     }
     if (anchor_is_known(reader))
         return current_with_anchor(reader, cache, (uintptr_t)state, top);
