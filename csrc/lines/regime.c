@@ -8,6 +8,9 @@
 #define USUAL_EVENTS 2000u
 /* Every so many events of a line, a LINE event asks whether its code is due. */
 #define ASK_EVERY 256u
+/* Suspensions that take so many times what timing one costs are timed in hot code too. */
+#define SUSPENSION_COSTS 20u
+#define LINES_PER_SUSPENSION 50u /* and so are those that are rare */
 
 struct counters_table regime_counters;
 struct hot_code *regime_codes;
@@ -93,6 +96,50 @@ static uint64_t *expected_counts(const struct lines_code *code, const struct ins
     return weights;
 }
 
+/*
+ * Whether timing the suspensions of a generator would cost more than it is worth, by those seen so
+ * far.
+ */
+static bool has_short_suspensions(const struct lines_code *code)
+{
+    uint64_t n_yields = 0, n_events = count_events(code, NULL);
+    uint64_t cost =
+        (probe_costs[PROBE_YIELD].whole + probe_costs[PROBE_RESUME].whole) >> PROBE_SHIFT;
+    int64_t awaited = 0;
+    for (const struct lines_thread *thread = lines_threads; thread != NULL; thread = thread->next) {
+        const struct code_table *table = table_of(thread, code);
+        n_yields += table == NULL ? 0 : table->yields;
+        for (uint32_t i = 0; table != NULL && i < code->n_lines; i++)
+            awaited += table->cells[i].await;
+    }
+    return n_yields > n_events / LINES_PER_SUSPENSION &&
+           awaited < (int64_t)(n_yields * cost * SUSPENSION_COSTS);
+}
+
+/* Where a generator is suspended; what makes it comes before its entry. */
+static bool is_yield(const struct instr_list *list, uint32_t at)
+{
+    if (!list->instrs[at].suspends)
+        return false;
+    while (at > 0 && !list->instrs[at].enters)
+        at--;
+    return list->instrs[at].enters;
+}
+
+static enum cold_reason keep_yields(struct hot_code *hot, const struct instr_list *list)
+{
+    const struct block_plan *plan = &hot->counters->plan;
+    uint32_t *yields = arena_alloc(&regime_counters.arena, (list->n_instrs + 1) * sizeof *yields);
+    if (yields == NULL)
+        return COLD_MEMORY;
+    for (uint32_t i = 0; i < list->n_instrs; i++)
+        if (is_yield(list, i) && blocks_knows(plan, i))
+            yields[hot->n_yields++] = i;
+    hot->yields = yields;
+    hot->has_short_suspensions = true;
+    return COLD_UNASKED;
+}
+
 /* Whether all that the terms name is going to be known, and the calls. */
 static bool is_countable(const struct block_plan *plan, const struct hit_term *terms, int n_terms)
 {
@@ -104,18 +151,22 @@ static bool is_countable(const struct block_plan *plan, const struct hit_term *t
     return true;
 }
 
-/* Marks the instructions that the terms name; owned by the caller. */
+/* Marks the instructions that the terms name, and suspensions; owned by the caller. */
 static uint8_t *needed_counts(const struct instr_list *list, const struct hit_term *terms,
-                              int n_terms)
+                              int n_terms, bool needs_yields)
 {
     uint8_t *needed = calloc((size_t)list->n_instrs + 1, 1);
     for (int i = 0; needed != NULL && i < n_terms; i++)
         needed[terms[i].instr] = 1;
+    for (uint32_t i = 0; needed != NULL && needs_yields && i < list->n_instrs; i++)
+        needed[i] |= is_yield(list, i);
     return needed;
 }
 
+/* `yields_in`: where the suspensions are to be counted; NULL: they are timed. */
 static enum cold_reason add_hot_code(struct lines_code *code, struct counters *counters,
-                                     const struct hit_term *terms, int n_terms)
+                                     const struct hit_term *terms, int n_terms,
+                                     const struct instr_list *yields_in)
 {
     struct hot_code *hot = arena_alloc(&regime_counters.arena, sizeof *hot);
     struct hit_term *copy =
@@ -128,15 +179,19 @@ static enum cold_reason add_hot_code(struct lines_code *code, struct counters *c
                              .counters = counters,
                              .terms = copy,
                              .n_terms = (uint32_t)n_terms,
-                             .number = n_hot_codes++};
+                             .number = n_hot_codes};
+    if (yields_in != NULL && keep_yields(hot, yields_in) != COLD_UNASKED)
+        return COLD_MEMORY;
+    n_hot_codes++;
     code->hot = hot;
     __atomic_store_n(&regime_codes, hot, __ATOMIC_RELEASE);
     return COLD_UNASKED;
 }
 
 enum cold_reason regime_prepare(struct lines_code *code, const struct instr_list *list,
-                                const struct hit_rules *rules)
+                                const struct hit_rules *rules, bool is_generator)
 {
+    bool is_brief = is_generator && has_short_suspensions(code);
     struct hit_term *terms = NULL;
     struct counters *counters = NULL;
     uint64_t *weights;
@@ -149,13 +204,13 @@ enum cold_reason regime_prepare(struct lines_code *code, const struct instr_list
     if (n_terms < 0)
         return COLD_CODE;
     weights = expected_counts(code, list);
-    needed = needed_counts(list, terms, n_terms);
+    needed = needed_counts(list, terms, n_terms, is_brief);
     if (weights != NULL && needed != NULL)
         counters = counters_make(&regime_counters, code->key, list, needed, weights, COUNT_PROBES);
     if (counters == NULL)
         reason = COLD_MEMORY;
     else if (is_countable(&counters->plan, terms, n_terms))
-        reason = add_hot_code(code, counters, terms, n_terms);
+        reason = add_hot_code(code, counters, terms, n_terms, is_brief ? list : NULL);
     free(weights);
     free(needed);
     free(terms);
@@ -296,6 +351,7 @@ struct summing {
     int64_t **losses; /* by number; with the frames that are running */
     int64_t *counts;
     int64_t *scratch;
+    uint64_t *cold_hits; /* by line */
 };
 
 static bool lose_running_frame(void *context, const void *key, uint32_t unit)
@@ -308,6 +364,23 @@ static bool lose_running_frame(void *context, const void *key, uint32_t unit)
     return true;
 }
 
+/*
+ * Suspensions that were not timed: they are counted, and a line is taken to have waited as long at
+ * each hit as it had when it was.
+ */
+static void add_suspensions(struct code_total *total, const struct hot_code *hot,
+                            const struct summing *sum)
+{
+    for (uint32_t i = 0; i < hot->n_yields; i++)
+        total->yields += (uint64_t)sum->counts[hot->yields[i]];
+    for (uint32_t i = 0; i < hot->code->n_lines; i++) {
+        struct line_total *line = &total->lines[i];
+        if (sum->cold_hits[i] != 0)
+            line->await =
+                (int64_t)((double)line->await * (double)line->hits / (double)sum->cold_hits[i]);
+    }
+}
+
 static void add_hot_code_total(struct code_total *total, const struct hot_code *hot,
                                const int64_t *losses, const struct summing *sum)
 {
@@ -315,6 +388,8 @@ static void add_hot_code_total(struct code_total *total, const struct hot_code *
     const struct block_plan *plan = &hot->counters->plan;
     blocks_derive(plan, hot->counters->units, losses, sum->counts, sum->scratch);
     total->calls += (uint64_t)sum->counts[plan->entry];
+    for (uint32_t i = 0; i < code->n_lines; i++)
+        sum->cold_hits[i] = total->lines[i].hits;
     for (uint32_t i = 0; i < hot->n_terms; i++) {
         const struct hit_term *term = &hot->terms[i];
         int64_t count = sum->counts[term->instr] - (term->completed ? losses[term->instr] : 0);
@@ -322,12 +397,14 @@ static void add_hot_code_total(struct code_total *total, const struct hot_code *
         if (line < code->n_lines) /* may wrap on the way, the sum does not */
             total->lines[line].hits += (uint64_t)(count * term->coefficient);
     }
+    if (hot->has_short_suspensions)
+        add_suspensions(total, hot, sum);
 }
 
 /* Sizes of what is needed for the codes in the list, in words. */
 static size_t words_needed(const struct hot_code *first, size_t *n_counts, size_t *n_scratch)
 {
-    size_t n_words = 0;
+    size_t n_words = 0, n_lines = 0;
     *n_counts = *n_scratch = 0;
     for (const struct hot_code *hot = first; hot != NULL; hot = hot->next) {
         const struct block_plan *plan = &hot->counters->plan;
@@ -335,8 +412,9 @@ static size_t words_needed(const struct hot_code *first, size_t *n_counts, size_
         *n_counts = plan->n_instrs > *n_counts ? plan->n_instrs : *n_counts;
         *n_scratch =
             blocks_scratch_words(plan) > *n_scratch ? blocks_scratch_words(plan) : *n_scratch;
+        n_lines = hot->code->n_lines > n_lines ? hot->code->n_lines : n_lines;
     }
-    return n_words + *n_counts + *n_scratch;
+    return n_words + *n_counts + *n_scratch + n_lines;
 }
 
 /* Lays the arrays out behind each other and copies the losses. */
@@ -355,6 +433,7 @@ static void lay_out(struct summing *sum, const struct hot_code *first, int64_t *
         sum->losses[hot->number] = words;
         words += n_instrs;
     }
+    sum->cold_hits = (uint64_t *)words;
 }
 
 /* Tells code that would be hot if anything could why it is not. */

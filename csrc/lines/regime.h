@@ -23,8 +23,12 @@ struct hot_code {
     struct counters *counters;
     const struct hit_term *terms;
     uint32_t n_terms;
+    const uint32_t *yields; /* instructions; only with has_short_suspensions */
+    uint32_t n_yields;
     uint32_t number; /* from 0 */
     bool is_hot;
+    /* A generator that is taken up again soon: its suspensions are counted, but not timed. */
+    bool has_short_suspensions;
 };
 
 /* What INSTRUCTION and RAISE callbacks write; has the code objects that are hot now. */
@@ -51,10 +55,10 @@ void regime_refuse(struct lines_code *code, enum cold_reason reason, bool is_fin
 
 /*
  * Analyses a code object, the first time that it gets hot. COLD_UNASKED: it is ready now;
- * otherwise why it cannot be hot.
+ * otherwise why it cannot be hot. `is_generator`: a plain one, that waits for nothing.
  */
 NODISCARD enum cold_reason regime_prepare(struct lines_code *code, const struct instr_list *list,
-                                          const struct hit_rules *rules);
+                                          const struct hit_rules *rules, bool is_generator);
 
 /*
  * The change itself, for a code object that is ready: from now on its counters count, or do not.

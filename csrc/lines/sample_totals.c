@@ -134,27 +134,50 @@ static uint64_t calls_left(const struct account_totals *totals, uint32_t id)
     return left;
 }
 
-/*
- * How often hot code was called is known, but not from where: its calls are divided among its
- * callers by time. With one caller that is exact.
- */
-static void divide_calls(struct account_totals *totals, uint32_t first_sampled, uint32_t id)
+/* By what calls of hot code are divided. */
+static uint64_t weight_of(const struct call_total *edge, bool is_sampled)
 {
-    uint64_t left = calls_left(totals, id);
-    int64_t ticks = 0;
-    for (uint32_t i = first_sampled; i < totals->n_edges; i++)
+    if (is_sampled)
+        return edge->inclusive > 0 ? (uint64_t)edge->inclusive : 0;
+    return edge->calls;
+}
+
+/* Divides calls among the edges [first, end) to a code object; returns what is left of them. */
+static uint64_t divide_calls(struct account_totals *totals, uint32_t first, uint32_t end,
+                             uint32_t id, uint64_t left, bool is_sampled)
+{
+    uint64_t weights = 0;
+    for (uint32_t i = first; i < end; i++)
         if (totals->edges[i].callee == id)
-            ticks += totals->edges[i].inclusive;
-    for (uint32_t i = first_sampled; i < totals->n_edges && ticks > 0; i++) {
+            weights += weight_of(&totals->edges[i], is_sampled);
+    for (uint32_t i = first; i < end && weights > 0; i++) {
         struct call_total *edge = &totals->edges[i];
-        uint64_t calls;
+        uint64_t weight, calls;
         if (edge->callee != id)
             continue;
-        calls = (uint64_t)((double)left * (double)edge->inclusive / (double)ticks + 0.5);
-        edge->calls = calls > left ? left : calls;
-        left -= edge->calls;
-        ticks -= edge->inclusive;
+        weight = weight_of(edge, is_sampled);
+        calls = (uint64_t)((double)left * (double)weight / (double)weights + 0.5);
+        calls = calls > left ? left : calls;
+        edge->calls += calls;
+        left -= calls;
+        weights -= weight;
     }
+    return left;
+}
+
+/*
+ * How often hot code was called is known, but not from where: its calls are divided among its
+ * callers by time, which is exact with one caller. Where no sample saw a call, among those that the
+ * clock saw.
+ */
+static void give_calls(struct account_totals *totals, uint32_t first_sampled, uint32_t id)
+{
+    uint32_t end = totals->n_edges;
+    uint64_t left = calls_left(totals, id);
+    left = divide_calls(totals, first_sampled, end, id, left, true);
+    left = divide_calls(totals, 0, first_sampled, id, left, false);
+    if (left != 0)
+        totals->edges[totals->n_edges++] = (struct call_total){.callee = id, .calls = left};
 }
 
 void sample_add(struct account_totals *totals, uint32_t n_edges)
@@ -170,6 +193,6 @@ void sample_add(struct account_totals *totals, uint32_t n_edges)
         n_edges = add_edges(totals, tally, n_edges);
     }
     for (uint32_t id = 1; id <= totals->n_codes; id++)
-        if (totals->codes[id - 1].samples != 0)
-            divide_calls(totals, first_sampled, id);
+        if (totals->codes[id - 1].code->hot != NULL)
+            give_calls(totals, first_sampled, id);
 }

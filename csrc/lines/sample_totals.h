@@ -8,9 +8,9 @@
 uint32_t sample_count_edges(void);
 
 /*
- * Adds times, samples, errors and at most n_edges edges, for which there is room behind those in
- * the totals. The hits, calls and errors of both regimes must be in already. Takes no lock and
- * allocates nothing.
+ * Adds times, samples, errors and at most n_edges edges and one of each code object, for which
+ * there is room behind those in the totals. The hits, calls and errors of both regimes must be in
+ * already. Takes no lock and allocates nothing.
  */
 void sample_add(struct account_totals *totals, uint32_t n_edges);
 

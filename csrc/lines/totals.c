@@ -20,18 +20,19 @@ static size_t totals_bytes(uint32_t n_codes, uint32_t n_edges)
     return n_bytes + 1; /* mapping nothing is an error */
 }
 
+/* Room for so many edges, and one of each code object whose callers nobody saw. */
 static int totals_alloc(struct account_totals *totals, uint32_t n_edges)
 {
     uint32_t n_codes = __atomic_load_n(&lines_registry.n_codes, __ATOMIC_ACQUIRE);
     struct line_total *lines;
     uint32_t n = 0;
     *totals = (struct account_totals){.n_codes = n_codes};
-    totals->n_bytes = totals_bytes(n_codes, n_edges);
+    totals->n_bytes = totals_bytes(n_codes, n_edges + n_codes);
     totals->codes = pages_alloc(totals->n_bytes);
     if (totals->codes == NULL)
         return -1;
     totals->edges = (struct call_total *)(totals->codes + n_codes);
-    lines = (struct line_total *)(totals->edges + n_edges);
+    lines = (struct line_total *)(totals->edges + n_edges + n_codes);
     for (struct lines_code *code = lines_registry.codes; n < n_codes; n++, code = code->next) {
         totals->codes[n].code = code;
         totals->codes[n].lines = lines;

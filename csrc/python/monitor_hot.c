@@ -108,11 +108,17 @@ static int subscribe_raise(void)
     return 0;
 }
 
-/* Only what awaits: the suspensions of a plain generator are part of how it works. */
+static bool is_generator(const struct lines_code *code)
+{
+    return (code->flags & CO_GENERATOR) && !(code->flags & CO_ITERABLE_COROUTINE);
+}
+
+/* Coroutines wait for something, which is always worth to be timed. */
 static long hot_mask_of(const struct lines_code *code)
 {
     bool awaits = code->flags & (CO_COROUTINE | CO_ITERABLE_COROUTINE | CO_ASYNC_GENERATOR);
-    return events.hot_mask | (awaits ? events.suspended_mask : 0);
+    bool is_timed = is_generator(code) && !code->hot->has_short_suspensions;
+    return events.hot_mask | (awaits || is_timed ? events.suspended_mask : 0);
 }
 
 /* ---- from cold to hot ----------------------------------------------------------------------- */
@@ -166,7 +172,7 @@ static enum cold_reason prepare(struct lines_code *code)
     if (code->hot != NULL)
         return COLD_UNASKED;
     if (code_facts_read(&reading, (PyCodeObject *)code->key) == 0)
-        reason = regime_prepare(code, &reading.list, reading.rules);
+        reason = regime_prepare(code, &reading.list, reading.rules, is_generator(code));
     else
         PyErr_Clear();
     code_facts_release(&reading);

@@ -439,8 +439,8 @@ def seldom(n):
         callee(1000)  # SELDOM
         work(300)
 
-often(900)
-seldom(100)
+often(9000)
+seldom(1000)
 print("done")
 """
 
@@ -458,7 +458,7 @@ def test_inclusive_time_and_calls_go_to_the_callers(tmp_path: Path) -> None:
         if names.get(edges.callee[row]) == "callee":
             caller = names.get(edges.caller[row], "")
             calls[caller] = calls.get(caller, 0) + edges.calls[row]
-    assert sum(calls.values()) == 1000
+    assert sum(calls.values()) == 10000
     assert calls["often"] > calls["seldom"]
     often, seldom = (line_with(source, mark) for mark in ("OFTEN", "SELDOM"))
     assert result.seconds("program.py", often) > result.seconds("program.py", seldom) > 0

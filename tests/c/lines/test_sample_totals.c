@@ -1,12 +1,14 @@
 #include "lines/sample_totals.h"
 
 #include "check.h"
+#include "lines/regime.h"
 #include "lines/sample_tally.h"
 
+static struct hot_code hot;
 static struct lines_code codes[] = {
-    {.id = 1, .first_line = 10, .n_lines = 5}, /* hot */
-    {.id = 2, .first_line = 20, .n_lines = 5}, /* cold, calls it */
-    {.id = 3, .first_line = 30, .n_lines = 5}, /* hot, calls it too */
+    {.id = 1, .first_line = 10, .n_lines = 5, .hot = &hot}, /* hot */
+    {.id = 2, .first_line = 20, .n_lines = 5},              /* cold, calls it */
+    {.id = 3, .first_line = 30, .n_lines = 5, .hot = &hot}, /* hot, calls it too */
 };
 static struct line_total lines[3][5];
 static struct code_total code_totals[3];
@@ -28,6 +30,30 @@ static const struct call_total *edge_of(const struct account_totals *totals, uin
     return NULL;
 }
 
+static uint64_t calls_of(const struct account_totals *totals, uint32_t caller, uint32_t line)
+{
+    return edge_of(totals, caller, line, 1)->calls;
+}
+
+/* Where no sample saw who calls, those count that the clock saw; else nobody knows. */
+static void calls_are_given_away_without_samples_too(void)
+{
+    struct account_totals totals = {
+        .codes = code_totals, .n_codes = 1, .edges = edges, .n_edges = 2};
+    code_totals[0] = (struct code_total){.code = &codes[0], .lines = lines[0], .calls = 48};
+    edges[0] = (struct call_total){.caller = 2, .line = 21, .callee = 1, .calls = 3};
+    edges[1] = (struct call_total){.caller = 2, .line = 22, .callee = 1, .calls = 9};
+    sample_add(&totals, 0);
+    CHECK_EQ(totals.n_edges, 2);
+    CHECK_EQ(calls_of(&totals, 2, 21), 12);
+    CHECK_EQ(calls_of(&totals, 2, 22), 36);
+
+    totals.n_edges = 0;
+    sample_add(&totals, 0);
+    CHECK_EQ(totals.n_edges, 1);
+    CHECK_EQ(calls_of(&totals, 0, 0), 48);
+}
+
 int main(void)
 {
     static struct sample_tally one, two;
@@ -37,6 +63,8 @@ int main(void)
     struct sample_clock clock = {.line = at(2, 3)}, nowhere = {0};
     uint32_t n;
 
+    calls_are_given_away_without_samples_too();
+    memset(edges, 0, sizeof edges);
     for (int i = 0; i < 3; i++)
         code_totals[i] = (struct code_total){.code = &codes[i], .lines = lines[i]};
     /* Before it turned hot, code 1 was called ten times from the cold line; then 40 times more. */
