@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import os
-import pty
-import time
 from pathlib import Path
 
 import pytest
 
 from case_runs import COMMANDS, lprof, read_table
-from proftrace.cli.progress import progress
 
 PROGRAM = """\
 import sys
@@ -107,33 +104,3 @@ def test_a_cut_file_is_merged_as_far_as_it_goes(folder: Path) -> None:
     assert result.status == 0
     assert result.stderr.startswith("lprof: warning: cut: ends early")
     assert hits_of(folder, "all") == hits_of(folder, "10.lprof", "cut")
-
-
-def test_progress_is_shown_on_terminals_after_a_while_and_goes_away(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    reader, writer = pty.openpty()
-    with os.fdopen(writer, "w") as terminal:
-        monkeypatch.setattr("sys.stderr", terminal)
-        now = 1000.0
-        monkeypatch.setattr(time, "monotonic", lambda: now)
-        with progress("lprof", "merging", 300, "file") as step:
-            step(0)
-            now += 2
-            step(211)
-        terminal.flush()
-        shown = os.read(reader, 1000).decode()
-    os.close(reader)
-    text = "lprof: merging file 212 of 300"
-    assert shown == f"\r{text}\r{' ' * len(text)}\r"
-
-
-def test_progress_says_nothing_into_a_file(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    now = 1000.0
-    monkeypatch.setattr(time, "monotonic", lambda: now)
-    with progress("lprof", "merging", 3, "file") as step:
-        now += 2
-        step(1)
-    assert capsys.readouterr() == ("", "")

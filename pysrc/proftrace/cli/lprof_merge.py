@@ -30,9 +30,9 @@ def merge(words: list[str]) -> int:
     n_processes = len(results.profiles)
     with (
         write_stepwise(options.output, options.force) as descriptor,
-        progress("lprof", "merging", len(results.files), "file") as on_file,
+        progress("lprof", "merging") as say,
     ):
-        merge_results(results, descriptor, on_file)
+        merge_results(results, descriptor, say)
     if options.output != "-":
         recordings = "one recording" if n_processes == 1 else f"{n_processes} recordings"
         print(f"Wrote {printable(options.output)} ({recordings})")

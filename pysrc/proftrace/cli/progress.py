@@ -3,41 +3,55 @@
 from __future__ import annotations
 
 import sys
-import time
+import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 _PATIENCE_S = 1.0
-_REDRAW_S = 0.1
+_REDRAW_S = 0.2
 
 
 @contextmanager
-def progress(tool: str, doing: str, total: int, noun: str) -> Iterator[Callable[[int], None]]:
-    """Give a function to call with the number of each piece of work before it is done.
+def progress(tool: str, doing: str) -> Iterator[Callable[[str], None]]:
+    """Give a function to call with what is being done now, such as "file 12 of 400".
 
-    After a second it shows "lprof: merging file 12 of 400" on one line, which is gone at the end;
-    nothing is shown when stderr is not a terminal.
+    After a second that is shown on one line, "lprof: merging file 12 of 400", which is gone at the
+    end. Nothing is shown when stderr is not a terminal.
     """
-    begun = time.monotonic()
-    shown_at = 0.0
-    width = 0
-
-    def step(number: int) -> None:
-        nonlocal shown_at, width
-        now = time.monotonic()
-        if now - begun < _PATIENCE_S or now - shown_at < _REDRAW_S:
-            return
-        text = f"{tool}: {doing} {noun} {number + 1} of {total}"
-        sys.stderr.write(f"\r{text.ljust(width)}")
-        sys.stderr.flush()
-        shown_at, width = now, len(text)
-
-    def nothing(number: int) -> None:
-        """Show nothing: nobody is looking."""
-
+    if not sys.stderr.isatty():
+        yield lambda now: None
+        return
+    line = _Line(f"{tool}: {doing}")
+    thread = threading.Thread(target=line.keep, daemon=True)
+    thread.start()
     try:
-        yield step if sys.stderr.isatty() else nothing
+        yield line.say
     finally:
+        line.done.set()
+        thread.join()
+
+
+class _Line:
+    """The line, redrawn from a thread of its own: one piece of work may take long, too."""
+
+    def __init__(self, text: str) -> None:
+        self._text = self._now = text
+        self.done = threading.Event()
+
+    def say(self, now: str) -> None:
+        """Let the line say what is being done now."""
+        self._now = f"{self._text} {now}"
+
+    def keep(self) -> None:
+        """Show the line after a while, until it is done."""
+        stderr = sys.stderr
+        width = 0
+        wait = _PATIENCE_S
+        while not self.done.wait(wait):
+            text = self._now
+            stderr.write(f"\r{text.ljust(width)}")
+            stderr.flush()
+            width, wait = len(text), _REDRAW_S
         if width:
-            sys.stderr.write(f"\r{' ' * width}\r")
-            sys.stderr.flush()
+            stderr.write(f"\r{' ' * width}\r")
+            stderr.flush()

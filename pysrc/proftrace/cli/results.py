@@ -16,8 +16,8 @@ from proftrace.render.base import check_output
 
 def read_results(files: Sequence[str]) -> Results:
     """Return what is in these files; what is wrong but readable is said on stderr."""
-    with progress("lprof", "reading", len(files), "file") as on_file:
-        results = load_results(files, on_file)
+    with progress("lprof", "reading") as say:
+        results = load_results(files, say)
     print_warnings("lprof", results.warnings)
     return results
 

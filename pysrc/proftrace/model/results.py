@@ -46,10 +46,8 @@ class Results:
         return list(dict.fromkeys([*of_files, *self.notes]))
 
 
-def load_results(
-    paths: Sequence[str], on_file: Callable[[int], None] = lambda number: None
-) -> Results:
-    """Return what is in result files; `on_file` gets the number of each before it is read.
+def load_results(paths: Sequence[str], say: Callable[[str], None] = lambda now: None) -> Results:
+    """Return what is in result files; `say` is told which one is read.
 
     A recording that is in a merged file and in another file too counts once, as when a merged file
     is named beside its parts. Raise `CaptureFileError` with one line when a file cannot be read or
@@ -58,8 +56,8 @@ def load_results(
     files: list[ResultFile] = []
     notes: list[str] = []
     known: dict[Recording, tuple[str, bool]] = {}
-    for number, path in enumerate(paths):
-        on_file(number)
+    for number, path in enumerate(paths, 1):
+        say(f"file {number} of {len(paths)}")
         profiles = _load_lines(os.fspath(path))
         merged = len(profiles) > 1
         skipped: set[int] = set()
@@ -86,12 +84,12 @@ def recording_of(profile: Profile) -> Recording:
 
 
 def merge_results(
-    results: Results, descriptor: int, on_file: Callable[[int], None] = lambda number: None
+    results: Results, descriptor: int, say: Callable[[str], None] = lambda now: None
 ) -> None:
-    """Write everything that counts to a descriptor, as one result file; `on_file` is called with
-    the number of each file before it is written."""
-    for number, file in enumerate(results.files):
-        on_file(number)
+    """Write everything that counts to a descriptor, as one result file; `say` is told which file
+    is written."""
+    for number, file in enumerate(results.files, 1):
+        say(f"file {number} of {len(results.files)}")
         append_logs(file.path, descriptor, file.skipped)
 
 

@@ -141,6 +141,7 @@ def _call_columns(stats: Stats) -> list[CodedColumn]:
         ("c_callee", varints(callee for callee, _ in calls)),
         ("c_line", varints(call.line for _, call in calls)),
         ("c_calls", varints(call.calls for _, call in calls)),
+        ("c_estimated", varints(int(call.estimated) for _, call in calls)),
         ("c_total", varints(call.inclusive for _, call in calls)),
         ("c_self", varints(call.exclusive for _, call in calls)),
     ]

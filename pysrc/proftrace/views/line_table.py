@@ -80,7 +80,8 @@ class LineValues:
 class Call:
     """One way in which functions call each other; times are of the callee, called from there, in
     nanoseconds. `other` is None for code that is not profiled; `calls` is 0 when only samples saw
-    it. `line` is the caller's, and `text` what stands there ("" when that is not known)."""
+    it. `line` is the caller's, and `text` what stands there ("" when that is not known). `calls` of
+    an `estimated` one are not all counted; see `views/call_counts.py`."""
 
     other: FunctionKey | None
     line: int
@@ -88,6 +89,7 @@ class Call:
     inclusive: int
     exclusive: int
     text: str = ""
+    estimated: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -81,6 +81,7 @@ function addCalls(model, columns) {
       callee: columns.c_callee[i],
       line: columns.c_line[i],
       calls: columns.c_calls[i],
+      estimated: columns.c_estimated[i] === 1,
       total: columns.c_total[i],
       self: columns.c_self[i],
     });

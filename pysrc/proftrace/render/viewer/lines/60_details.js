@@ -100,10 +100,15 @@ function callList(title, calls, isOpen, describe) {
   return group;
 }
 
+// A call that only samples saw has no count; where not all were counted it is about right.
+function callsText({ calls, estimated }) {
+  return calls ? `${estimated ? '≈ ' : ''}${formatCount(calls)} ×` : '- ×';
+}
+
 function callRow(call, unit, target) {
   const row = element('tr');
   row.append(
-    element('td', call.calls ? `${formatCount(call.calls)} ×` : '- ×', 'number'),
+    element('td', callsText(call), 'number'),
     element('td', formatTimeIn(call.total, unit), 'number'),
   );
   const cell = element('td');
