@@ -76,9 +76,9 @@ static void check_bundle(const struct built_profile *profile)
     for (int i = 0; i < 2; i++) {
         struct built_profile copy;
         CHECK(profile_build_at(&copy, bundle_path, start, true, &error) == 0);
-        CHECK(copy.n_events <= profile->n_events);
+        CHECK(copy.history.n_events <= profile->history.n_events);
         if (exact) {
-            CHECK_EQ(copy.n_events, profile->n_events);
+            CHECK_EQ(copy.history.n_events, profile->history.n_events);
             CHECK_EQ(copy.history.peak.highest.bytes, profile->history.peak.highest.bytes);
             CHECK_EQ(copy.stacks.rows.n, profile->stacks.rows.n);
         }

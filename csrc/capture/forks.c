@@ -51,6 +51,7 @@ static void forget_parent(void)
     capture.native = (struct native_state){0};
     capture.live = capture.free = capture.late = NULL;
     capture.packer = NULL;
+    capture.bounded = NULL;
     capture.pid = 0;
     capture.session++; /* blocks of threads that have not heard of it are not this one's */
     capture.exec_ended = false;

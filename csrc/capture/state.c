@@ -135,6 +135,8 @@ static struct file_header make_header(const struct capture_options *options, boo
     header.options |= options->python_allocators ? OPTION_PYTHON_ALLOCATORS : 0;
     if (options->native)
         header.options |= OPTION_NATIVE;
+    header.options |= options->aggregate ? OPTION_AGGREGATE : 0;
+    header.options |= options->ring_bytes != 0 ? OPTION_LAST_EVENTS : 0;
     if (options->binding != NULL) {
         header.python_hexversion = options->binding->hexversion;
         header.options |= options->binding->free_threaded ? OPTION_FREE_THREADED : 0;
@@ -181,6 +183,8 @@ static int open_locked(const struct capture_options *options, const char **no_st
     *no_stacks = find_stacks(options->binding);
     header = make_header(options, *no_stacks == NULL);
     verify_start_locked(options->verify && *no_stacks == NULL);
+    if (bounded_start_locked(&capture.bounded, options) != 0)
+        return -1;
     if (open_log(options, &header) != 0)
         return -1;
     capture.pid = getpid();
@@ -363,6 +367,7 @@ static void detach_threads_locked(void)
 static void close_locked(enum end_reason reason)
 {
     __atomic_store_n(&capture_on, 0, __ATOMIC_SEQ_CST);
+    bounded_release(&capture.bounded);
     detach_threads_locked();
     (void)writer_end(&capture.writer, reason, capture.n_lost);
     writer_close(&capture.writer);
@@ -400,6 +405,7 @@ static void stop_locked(void)
         state_give_up_locked();
         return;
     }
+    bounded_finish_locked(&capture);
     close_locked(END_CLEAN);
     if (thread_self != NULL) /* it is in no hook */
         thread_drop_slot(thread_self);

@@ -7,6 +7,7 @@
 #ifndef PROFTRACE_CAPTURE_STATE_H
 #define PROFTRACE_CAPTURE_STATE_H
 
+#include "capture/bounded.h"
 #include "capture/capture.h"
 #include "capture/definitions.h"
 #include "capture/native.h"
@@ -45,7 +46,8 @@ struct capture_state {
     struct capture_thread *late; /* stream of threads that are past their own end */
     uint32_t n_streams;
     uint64_t n_lost;
-    struct packer *packer; /* owned pages */
+    struct packer *packer;   /* owned pages */
+    struct bounded *bounded; /* owned; NULL: the log holds every event */
     char process_name[64];
     bool quiet;
     int on_value;           /* of capture_on, while this capture records */

@@ -69,7 +69,7 @@ struct capture_thread *thread_attach_locked(struct capture_state *state,
         __atomic_store_n(&state->several_threads, 1, __ATOMIC_SEQ_CST);
     thread->slot = slot;
     thread->words = (uint64_t *)((uint8_t *)slot + RING_SLOT_HEAD_BYTES);
-    thread->used = thread->written_words = 0;
+    thread->used = thread->written_words = thread->taken_words = 0;
     thread->seq = THREAD_NO_SEQ;
     thread->n_written = thread->n_lost = 0;
     thread->session = state->session;
@@ -242,8 +242,10 @@ int thread_flush_locked(struct capture_state *state, struct capture_thread *thre
             return -1;
     }
     if (is_owner) {
+        bounded_take_locked(state);
+        bounded_checkpoint_if_due_locked(state);
         ring_slot_reset(thread->slot, thread->n_written);
-        thread->used = thread->written_words = 0;
+        thread->used = thread->written_words = thread->taken_words = 0;
         thread->seq = THREAD_NO_SEQ; /* blocks say where they begin */
     }
     return 0;

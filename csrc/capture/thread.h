@@ -25,6 +25,7 @@ struct capture_thread {
     uint64_t seq;           /* the stream's last stamp; THREAD_NO_SEQ = the next event takes one */
     uint64_t n_written;     /* events of this stream in the log */
     uint32_t written_words; /* of `words`, that are in the log already */
+    uint32_t taken_words;   /* of `words`, that bounded.h has seen */
     uint32_t stream;
     uint64_t session; /* capture this slot belongs to */
     uint64_t tid;

@@ -12,13 +12,15 @@
 #define BLOCK_HEADER_BYTES 64
 #define BLOCK_MAGIC 0x4b425450u /* "PTBK" in file order */
 #define BLOCK_MAX_RAW_BYTES (64u << 20)
+#define BLOCK_STORED_BYTES_AT 20 /* where a header has the bytes that follow it */
 
 enum block_kind {
-    BLOCK_DICT = 1,   /* table records: strings, codes, nodes, threads, meta, sources */
-    BLOCK_EVENTS = 2, /* events of one thread as version 1 stored them */
-    BLOCK_LINES = 3,  /* table records: functions and lines */
-    BLOCK_END = 4,    /* one rec_end; nothing follows */
-    BLOCK_PACKED = 5, /* events of one thread; see pack.h */
+    BLOCK_DICT = 1,       /* table records: strings, codes, nodes, threads, meta, sources */
+    BLOCK_EVENTS = 2,     /* events of one thread as version 1 stored them */
+    BLOCK_LINES = 3,      /* table records: functions and lines */
+    BLOCK_END = 4,        /* one rec_end; nothing follows */
+    BLOCK_PACKED = 5,     /* events of one thread; see pack.h */
+    BLOCK_CHECKPOINT = 6, /* table records: what is known of all events before; version 3 */
 };
 
 enum block_codec { CODEC_RAW = 0, CODEC_LZ4 = 1 };

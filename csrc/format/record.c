@@ -10,13 +10,19 @@
 #define BYTE_ORDER_SWAPPED 0x04030201u
 #define HEADER_CRC_AT (FILE_HEADER_BYTES - 4)
 
+static bool needs_version_3(const struct file_header *header)
+{
+    return header->sample_bytes != 0 ||
+           (header->options & (OPTION_AGGREGATE | OPTION_LAST_EVENTS)) != 0;
+}
+
 void file_header_put(uint8_t out[FILE_HEADER_BYTES], const struct file_header *header)
 {
     struct put to = put_over(out, FILE_HEADER_BYTES);
     memset(out, 0, FILE_HEADER_BYTES);
     put_bytes(&to, FILE_MAGIC, FILE_MAGIC_BYTES);
     put_u16(&to, FORMAT_VERSION);
-    put_u16(&to, header->sample_bytes != 0 ? FORMAT_MIN_READER_BOUNDED : FORMAT_MIN_READER);
+    put_u16(&to, needs_version_3(header) ? FORMAT_MIN_READER_BOUNDED : FORMAT_MIN_READER);
     put_u32(&to, BYTE_ORDER_MARK);
     put_u32(&to, FILE_HEADER_BYTES);
     put_u32(&to, header->content);

@@ -11,8 +11,7 @@
 /* ---- sites --------------------------------------------------------------------------------- */
 
 /* The row of a site, added when it is new, plus 1; 0 = no memory left. */
-static uint32_t site_row(struct history *history, uint32_t stack, uint32_t thread,
-                         uint8_t allocator)
+uint32_t history_site(struct history *history, uint32_t stack, uint32_t thread, uint8_t allocator)
 {
     uint64_t key = (uint64_t)stack << 32 | (uint64_t)thread << KIND_BITS | allocator;
     uint32_t row = table_get(&history->site_rows, key);
@@ -58,10 +57,9 @@ static void tell_gone(struct history *history, uint32_t entry, uint64_t bytes, i
 static void tell_back(struct history *history, uint32_t entry, uint64_t bytes, int64_t blocks,
                       bool temporary)
 {
-    tell(history, &(struct change){.site = entry - 1,
-                                   .bytes = (int64_t)bytes,
-                                   .blocks = blocks,
-                                   .temporary = temporary});
+    tell(history,
+         &(struct change){
+             .site = entry - 1, .bytes = (int64_t)bytes, .blocks = blocks, .temporary = temporary});
 }
 
 static void tell_block_gone(struct history *history, const struct live_block *block, bool temporary)
@@ -156,8 +154,10 @@ static int count_block(struct history *history, struct live_block *block)
 
 static int allocate(struct history *history, const struct event *event, uint32_t entry)
 {
-    struct live_block block = {
-        .address = LIVE_MAP_ADDRESS(event->address), .size = event->size, .entry = entry, .blocks = 1};
+    struct live_block block = {.address = LIVE_MAP_ADDRESS(event->address),
+                               .size = event->size,
+                               .entry = entry,
+                               .blocks = 1};
     struct live_block replaced;
     if (is_mapping(event)) {
         if (clear_range(history, event->address, event->size) != 0 ||
@@ -293,7 +293,7 @@ enum apply_verdict history_apply(struct history *history, const struct event *ev
             return APPLY_MALFORMED;
         if (event->kind == EVENT_ARENA && history->python_heap.traced)
             return map_arena(history, event);
-        entry = site_row(history, stack, thread, event->kind);
+        entry = history_site(history, stack, thread, event->kind);
         failed = entry == 0 ? -1 : allocate(history, event, entry);
     } else if (event->kind == EVENT_UNFREE) {
         failed = take_back(history, event, stream);
@@ -303,6 +303,12 @@ enum apply_verdict history_apply(struct history *history, const struct event *ev
         failed = release(history, event, stream);
     }
     return failed == 0 ? APPLY_OK : APPLY_NO_MEMORY;
+}
+
+void history_forget_undos(struct history *history)
+{
+    for (size_t i = 0; i < history->undos.n; i++)
+        history->undos.items[i].valid = false;
 }
 
 void history_finish(struct history *history)

@@ -30,8 +30,8 @@ struct history {
     struct live_map live;
     struct ranges ranges;
     struct python_heap python_heap; /* set `traced` before the first event */
-    PAGE_VEC(struct undo) undos;         /* by row of the stream */
-    PAGE_VEC(uint32_t) ordinals;         /* by thread: of its last allocation of a block */
+    PAGE_VEC(struct undo) undos;    /* by row of the stream */
+    PAGE_VEC(uint32_t) ordinals;    /* by thread: of its last allocation of a block */
     struct reduce_totals totals;
     struct reduce_peak peak;
     struct reduce_leaks leaks;
@@ -49,6 +49,11 @@ enum apply_verdict { APPLY_OK, APPLY_MALFORMED, APPLY_NO_MEMORY };
  */
 NODISCARD enum apply_verdict history_apply(struct history *history, const struct event *event,
                                            uint32_t stream, uint32_t thread, uint32_t stack);
+/* The entry of a site, added when it is new; 0 = no memory left. */
+NODISCARD uint32_t history_site(struct history *history, uint32_t stack, uint32_t thread,
+                                uint8_t allocator);
+/* No free that was seen can be taken back any more. */
+void history_forget_undos(struct history *history);
 /* Completes the reducers' columns. */
 void history_finish(struct history *history);
 void history_release(struct history *history);

@@ -172,6 +172,35 @@ bool ranges_hold(const struct ranges *ranges, uint64_t address)
            ranges->chunks.items[place.chunk]->items[place.at].start <= address;
 }
 
+int ranges_renumber(struct ranges *ranges)
+{
+    const size_t n_before = ranges->n_pieces.n;
+    PAGE_VEC(uint32_t) numbers = {0}; /* new ones by the old, plus 1 */
+    uint32_t n = 0;
+    if (n_before == 0)
+        return 0;
+    if (page_vec_reserve(&numbers, n_before) != 0)
+        return -1;
+    for (size_t i = 0; i < ranges->chunks.n; i++) {
+        struct range_chunk *chunk = ranges->chunks.items[i];
+        for (uint32_t k = 0; k < chunk->n; k++) {
+            uint32_t *number = &numbers.items[chunk->items[k].mapping];
+            if (*number == 0)
+                *number = ++n;
+            chunk->items[k].mapping = *number - 1;
+        }
+    }
+    memset(ranges->n_pieces.items, 0, n_before * sizeof ranges->n_pieces.items[0]);
+    for (size_t i = 0; i < ranges->chunks.n; i++) {
+        const struct range_chunk *chunk = ranges->chunks.items[i];
+        for (uint32_t k = 0; k < chunk->n; k++)
+            ranges->n_pieces.items[chunk->items[k].mapping]++;
+    }
+    ranges->n_pieces.n = n;
+    page_vec_release(&numbers);
+    return 0;
+}
+
 void ranges_release(struct ranges *ranges)
 {
     for (size_t i = 0; i < ranges->chunks.n; i++)

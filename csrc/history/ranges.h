@@ -52,6 +52,9 @@ NODISCARD int ranges_take(struct ranges *ranges, uint64_t start, uint64_t end,
 NODISCARD int ranges_put_back(struct ranges *ranges, const struct range *piece);
 /* Whether an address lies in a range. */
 bool ranges_hold(const struct ranges *ranges, uint64_t address);
+/* Numbers the mappings anew, without those that are gone. What was taken out is not to come back.
+ */
+NODISCARD int ranges_renumber(struct ranges *ranges);
 void ranges_release(struct ranges *ranges);
 
 #endif

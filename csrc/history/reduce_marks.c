@@ -4,7 +4,8 @@
 int reduce_marks_grow(struct reduce_marks *self, size_t n_sites)
 {
     /* A site stands in `changed` once at most, so that a change never needs memory. */
-    if (page_vec_reserve(&self->sites, n_sites) != 0 || page_vec_reserve(&self->changed, n_sites) != 0)
+    if (page_vec_reserve(&self->sites, n_sites) != 0 ||
+        page_vec_reserve(&self->changed, n_sites) != 0)
         return -1;
     self->sites.n = n_sites;
     return 0;

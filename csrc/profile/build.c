@@ -1,6 +1,7 @@
 /* build.c - see build.h. */
 #include "profile/build.h"
 
+#include "profile/log_checkpoint.h"
 #include "profile/merge.h"
 
 static int apply_events(struct built_profile *profile, struct merge *merge)
@@ -19,10 +20,20 @@ static int apply_events(struct built_profile *profile, struct merge *merge)
             profile->log.damaged_at = merge->cursors.items[stream].block_at;
             return 0;
         }
-        profile->n_events++;
+        profile->n_events_kept++;
     }
-    profile->events_damaged = merge->damaged;
+    profile->events_damaged = profile->events_damaged || merge->damaged;
     return merge->no_memory ? -1 : 0;
+}
+
+static int load_checkpoint(struct built_profile *profile)
+{
+    enum checkpoint_verdict verdict = CHECKPOINT_OK;
+    if (profile->log.checkpoint.is_complete)
+        verdict = log_checkpoint_load(&profile->log, &profile->stacks, &profile->history);
+    if (verdict == CHECKPOINT_MALFORMED)
+        profile->events_damaged = true;
+    return verdict == CHECKPOINT_NO_MEMORY ? -1 : 0;
 }
 
 static int reduce_events(struct built_profile *profile)
@@ -32,6 +43,8 @@ static int reduce_events(struct built_profile *profile)
     profile->history.sample_bytes = profile->log.header.sample_bytes;
     profile->history.python_heap.traced =
         (profile->log.header.options & OPTION_PYTHON_ALLOCATORS) != 0;
+    if (failed == 0)
+        failed = load_checkpoint(profile);
     if (failed == 0)
         failed = apply_events(profile, &merge);
     merge_release(&merge);
@@ -57,7 +70,7 @@ int profile_open_log(struct log_reader *log, const char *path, size_t start,
         if (log_reader_add_ring(log, path, error) != 0)
             return -1;
         if ((log->ring != NULL && log->n_missing == 0) || attempt == OPEN_ATTEMPTS ||
-            !log_reader_file_grew(log, path))
+            !log_reader_file_changed(log, path))
             return 0;
         log_reader_release(log);
     }

@@ -1,6 +1,8 @@
 /* log_reader.c - see log_reader.h. */
 #include "profile/log_reader.h"
 
+#include "profile/log_checkpoint.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <sys/mman.h>
@@ -133,6 +135,18 @@ static enum take_verdict take_tables(struct log_reader *log, const uint8_t *at,
     return payload == NULL ? verdict : dictionary_take(&log->dict, payload, header->raw_bytes);
 }
 
+/* The first complete one counts: the events behind it lead to the same as later ones. */
+static enum take_verdict take_checkpoint(struct log_reader *log, const uint8_t *at,
+                                         const struct block_header *header)
+{
+    enum take_verdict verdict;
+    uint8_t *payload;
+    if (log->checkpoint.is_complete)
+        return TAKE_OK;
+    payload = unpack_owned(at, header, &verdict);
+    return payload == NULL ? verdict : log_checkpoint_take(log, payload, header->raw_bytes);
+}
+
 static enum take_verdict take_end(struct log_reader *log, const uint8_t *at,
                                   const struct block_header *header)
 {
@@ -158,6 +172,8 @@ static enum take_verdict take_block(struct log_reader *log, size_t at,
     case BLOCK_EVENTS:
     case BLOCK_PACKED:
         return add_events(log, at, header) == 0 ? TAKE_OK : TAKE_NO_MEMORY;
+    case BLOCK_CHECKPOINT:
+        return take_checkpoint(log, bytes, header);
     case BLOCK_END:
         return take_end(log, bytes, header);
     default:
@@ -220,11 +236,13 @@ int log_reader_open(struct log_reader *log, const char *path, struct read_error 
 int log_reader_open_at(struct log_reader *log, const char *path, size_t start,
                        struct read_error *error)
 {
+    struct stat status;
     *log = (struct log_reader){0};
     if (dictionary_init(&log->dict) != 0)
         return read_fail_memory(error);
     if (map_file(path, &log->map, &log->map_bytes, error) != 0)
         return -1;
+    log->inode = stat(path, &status) == 0 ? status.st_ino : 0;
     start = start < log->map_bytes ? start : log->map_bytes;
     log->bytes = log->map == NULL ? NULL : log->map + start;
     log->n_bytes = log->map_bytes - start;
@@ -234,16 +252,18 @@ int log_reader_open_at(struct log_reader *log, const char *path, size_t start,
     return scan_blocks(log, error);
 }
 
-bool log_reader_file_grew(const struct log_reader *log, const char *path)
+bool log_reader_file_changed(const struct log_reader *log, const char *path)
 {
     struct stat status;
-    return stat(path, &status) == 0 && (size_t)status.st_size > log->map_bytes;
+    return stat(path, &status) == 0 &&
+           ((size_t)status.st_size != log->map_bytes || status.st_ino != log->inode);
 }
 
 void log_reader_release(struct log_reader *log)
 {
     for (size_t i = 0; i < log->streams.n; i++)
         free(log->streams.items[i].tail);
+    log_checkpoint_release(&log->checkpoint);
     dictionary_release(&log->dict);
     vec_release(&log->blocks);
     vec_release(&log->streams);

@@ -10,6 +10,7 @@
 
 #include "format/block.h"
 #include "format/record.h"
+#include "history/checkpoint.h"
 #include "profile/dictionary.h"
 #include "profile/read_error.h"
 #include "profile/vec.h"
@@ -34,6 +35,18 @@ struct stream {
     uint64_t tail_skip; /* records at its start that the blocks have already */
 };
 
+struct block_payload {
+    uint8_t *records; /* owned */
+    size_t n_bytes;
+};
+
+/* The first complete checkpoint of a log: its blocks, decoded. What comes before it is not read. */
+struct log_checkpoint {
+    VEC(struct block_payload) blocks;
+    VEC(struct checkpoint_cut) cuts;
+    bool is_complete;
+};
+
 enum log_ending {
     LOG_ENDED,   /* there is an END block */
     LOG_OPEN,    /* good blocks to the last byte, but no END block */
@@ -44,6 +57,7 @@ enum log_ending {
 struct log_reader {
     const uint8_t *map; /* the file, owned */
     size_t map_bytes;
+    uint64_t inode;
     const uint8_t *bytes; /* from this log's header to the end of the file */
     size_t n_bytes;
     size_t good_bytes; /* of them: this log, as far as it can be used */
@@ -52,6 +66,7 @@ struct log_reader {
     struct dictionary dict;
     VEC(struct event_block) blocks;
     VEC(struct stream) streams;
+    struct log_checkpoint checkpoint;
     struct table stream_rows; /* thread index -> row of `streams`, plus 1 */
     enum log_ending ending;
     size_t damaged_at;     /* offset of the first block that could not be used, or of END */
@@ -84,10 +99,10 @@ NODISCARD int log_reader_add_ring(struct log_reader *log, const char *path,
                                   struct read_error *error);
 
 /*
- * True if the file is longer than it was when it was opened: its process runs, and what the ring
+ * True if the file is not as it was when it was opened: its process runs, and what the ring
  * said may not fit what was read of the log.
  */
-NODISCARD bool log_reader_file_grew(const struct log_reader *log, const char *path);
+NODISCARD bool log_reader_file_changed(const struct log_reader *log, const char *path);
 
 /* Maps a regular file read-only; *n_bytes = 0 and NULL for an empty one. -1 sets *error. */
 NODISCARD int map_file(const char *path, const uint8_t **bytes, size_t *n_bytes,

@@ -128,23 +128,27 @@ static PyObject *start_failed(const char *path)
 
 static PyObject *start(PyObject *module, PyObject *args, PyObject *kwargs)
 {
-    static const char *const names[] = {
-        "path",          "meta",         "force",        "quiet",
-        "own_folder",    "follow_forks", "stem",         "python_allocators",
-        "verify_stacks", "native",       "sample_bytes", NULL};
+    static const char *const names[] = {"path",          "meta",
+                                        "force",         "quiet",
+                                        "own_folder",    "follow_forks",
+                                        "stem",          "python_allocators",
+                                        "verify_stacks", "native",
+                                        "sample_bytes",  "aggregate",
+                                        "ring_bytes",    NULL};
     struct capture_meta metas[MOST_METAS];
     struct interp_binding binding;
     struct capture_options options = {.metas = metas};
     PyObject *path, *meta, *result = NULL, *folder = NULL, *stem = NULL;
-    unsigned long long sample_bytes = 0;
+    unsigned long long sample_bytes = 0, ring_bytes = 0;
+    int aggregate = 0;
     int force = 0, quiet = 1, follow_forks = 0, python_allocators = 0, verify = 0, native = 0;
     const char *no_stacks;
     (void)module;
-    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O&O!|$ppO&pO&pppK:start",
-                                     (char **)(uintptr_t)names, PyUnicode_FSConverter, &path,
-                                     &PyDict_Type, &meta, &force, &quiet, PyUnicode_FSConverter,
-                                     &folder, &follow_forks, PyUnicode_FSConverter, &stem,
-                                     &python_allocators, &verify, &native, &sample_bytes))
+    if (!PyArg_ParseTupleAndKeywords(
+            args, kwargs, "O&O!|$ppO&pO&pppKpK:start", (char **)(uintptr_t)names,
+            PyUnicode_FSConverter, &path, &PyDict_Type, &meta, &force, &quiet,
+            PyUnicode_FSConverter, &folder, &follow_forks, PyUnicode_FSConverter, &stem,
+            &python_allocators, &verify, &native, &sample_bytes, &aggregate, &ring_bytes))
         return NULL;
     if (take_metas(meta, metas, &options.n_metas) != 0 || watch_code() != 0)
         goto done;
@@ -153,6 +157,8 @@ static PyObject *start(PyObject *module, PyObject *args, PyObject *kwargs)
     options.quiet = quiet;
     options.native = native;
     options.sample_bytes = sample_bytes;
+    options.aggregate = aggregate;
+    options.ring_bytes = ring_bytes;
     options.own_folder = folder == NULL ? NULL : PyBytes_AS_STRING(folder);
     options.stem = stem == NULL ? NULL : PyBytes_AS_STRING(stem);
     options.follow_forks = follow_forks;

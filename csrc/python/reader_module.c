@@ -361,7 +361,8 @@ static int put_ending(PyObject *out, const struct built_profile *profile)
         put_number(dict, "error", log->end.error) != 0 ||
         put_number(dict, "damaged_at", (int64_t)log->damaged_at) != 0 ||
         put_number(dict, "n_missing", (int64_t)log->n_missing) != 0 ||
-        put_number(dict, "n_events", (int64_t)profile->n_events) != 0 ||
+        put_number(dict, "n_events", (int64_t)profile->history.n_events) != 0 ||
+        put_number(dict, "n_events_kept", (int64_t)profile->n_events_kept) != 0 ||
         put(dict, "marked", PyBool_FromLong(profile->history.leaks.marked)) != 0) {
         Py_XDECREF(dict);
         return -1;

@@ -14,6 +14,8 @@ def start(
     python_allocators: bool = False,
     verify_stacks: bool = False,
     sample_bytes: int = 0,
+    aggregate: bool = False,
+    ring_bytes: int = 0,
     native: bool = False,
 ) -> str | None:
     """Start recording into the absolute `path`; `meta` goes into the file as it is.

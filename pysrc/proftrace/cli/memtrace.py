@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from proftrace.cli.options import Parser, TargetParser, add_version
 from proftrace.cli.outcome import run_command
 from proftrace.cli.output import refuse_to_replace, resolve_output
-from proftrace.cli.sizes import sample_size
+from proftrace.cli.sizes import ring_size, sample_size
 from proftrace.errors import OutputError, UsageError
 from proftrace.run.launch import capture_library, check_target, has_native_stacks, launch
 from proftrace.units import printable
@@ -69,7 +69,21 @@ def run_target(words: list[str]) -> int:
         metavar="BYTES",
         help='record one allocation in so many bytes ("512 KiB"): reports show estimates',
     )
+    add(
+        "--aggregate",
+        action="store_true",
+        help="keep what each place allocated, not the events: a small file, however long it runs",
+    )
+    add(
+        "--ring",
+        type=ring_size,
+        default=0,
+        metavar="SIZE",
+        help='the same, and the last events up to this size ("64 MB")',
+    )
     options, target = parser.parse_target(words)
+    if options.aggregate and options.ring:
+        parser.error("--aggregate keeps no events, --ring keeps the last ones: choose one of them")
     if options.native and not has_native_stacks():
         raise UsageError("--native: native stacks cannot be recorded on this kind of machine")
     check_target(target)
@@ -88,6 +102,8 @@ def run_target(words: list[str]) -> int:
         "native": options.native,
         "verify_stacks": options.verify_stacks,
         "sample_bytes": options.sample,
+        "aggregate": options.aggregate,
+        "ring_bytes": options.ring,
         "python_allocators": options.trace_python_allocators,
         "follow_fork": options.follow_fork or options.follow_children,
         "follow_children": options.follow_children,

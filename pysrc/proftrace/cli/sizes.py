@@ -7,6 +7,7 @@ from argparse import ArgumentTypeError
 from proftrace.units import format_bytes, parse_bytes
 
 LARGEST_SAMPLE = 1 << 30  # bytes; see csrc/capture/sampler.h
+LEAST_RING = 256 << 10  # see csrc/capture/bounded.h
 
 
 def size(text: str) -> int:
@@ -25,4 +26,12 @@ def sample_size(text: str) -> int:
     value = size(text)
     if value > LARGEST_SAMPLE:
         raise ArgumentTypeError(f"{text!r}: {format_bytes(LARGEST_SAMPLE)} at most")
+    return value
+
+
+def ring_size(text: str) -> int:
+    """Return how many bytes of events are kept."""
+    value = size(text)
+    if value < LEAST_RING:
+        raise ArgumentTypeError(f"{text!r}: {format_bytes(LEAST_RING)} at least")
     return value

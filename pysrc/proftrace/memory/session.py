@@ -24,7 +24,8 @@ def start(settings: Mapping[str, object]) -> None:
     """Record all allocations from here to the end of the process.
 
     `settings`: "output" (absolute path), "force", "quiet", "native", "follow_fork",
-    "follow_children", "python_allocators", "verify_stacks", "sample_bytes", "program" and "argv";
+    "follow_children", "python_allocators", "verify_stacks", "sample_bytes", "aggregate",
+    "ring_bytes", "program" and "argv";
     in a followed child also "child".
     Afterwards nothing of this is left in the program but one exit handler, in C.
     """
@@ -57,6 +58,8 @@ def _start_first(settings: Mapping[str, object]) -> str | None:
             verify_stacks=bool(settings["verify_stacks"]),
             native=bool(settings["native"]),
             sample_bytes=int(str(settings["sample_bytes"])),
+            aggregate=bool(settings["aggregate"]),
+            ring_bytes=int(str(settings["ring_bytes"])),
         )
     except FileExistsError as error:
         raise OutputError(f"{output} exists already (-f replaces it)") from error
@@ -87,6 +90,8 @@ def _start_child(settings: Mapping[str, object]) -> str | None:
                 verify_stacks=bool(settings["verify_stacks"]),
                 native=bool(settings["native"]),
                 sample_bytes=int(str(settings["sample_bytes"])),
+                aggregate=bool(settings["aggregate"]),
+                ring_bytes=int(str(settings["ring_bytes"])),
             )
         except FileExistsError:
             continue

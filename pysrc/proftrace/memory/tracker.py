@@ -113,6 +113,7 @@ class Tracker:
                 python_allocators=self._python_allocators,
                 native=self._native,
                 sample_bytes=self._sample or 0,
+                aggregate=self._aggregate,
             )
         except RuntimeError as error:
             raise TrackerError(_why_not(self)) from error

@@ -196,6 +196,8 @@ _JOINED: Mapping[str, Callable[[list[int]], int]] = {
     "last_mono_ns": max,
     "end_of_script": min,
     "sample_bytes": max,
+    "n_events": sum,
+    "n_events_kept": sum,
 }
 
 

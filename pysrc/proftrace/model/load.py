@@ -180,11 +180,24 @@ def _profile_from_log(path: str, log: _Log) -> Profile:
         marks=_marks(log),
         sources=_sources(log),
         meta=MappingProxyType(log["meta"]),
-        header=MappingProxyType({**log["header"], "end_of_script": int(log["ending"]["marked"])}),
+        header=_header(log),
         totals=MappingProxyType(log["totals"]),
         size_histogram=tuple(log["size_histogram"]),
         python_heap=_python_heap(log["python_heap"]),
         warnings=tuple(f"{printable(path)}: {text}" for text in _warnings(log)),
+    )
+
+
+def _header(log: _Log) -> Mapping[str, int]:
+    """The file's header, and what is known of its events as a whole."""
+    ending = log["ending"]
+    return MappingProxyType(
+        {
+            **log["header"],
+            "end_of_script": int(ending["marked"]),
+            "n_events": ending["n_events"],
+            "n_events_kept": ending["n_events_kept"],
+        }
     )
 
 

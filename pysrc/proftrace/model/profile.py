@@ -69,6 +69,7 @@ LINE_METRICS = (
 REGIME_COLD = 0  # timed by the clock
 REGIME_HOT = 1  # counted by blocks, timed by samples
 NO_FUNCTION = 0xFFFFFFFF
+_AGGREGATE, _LAST_EVENTS = 32, 64  # option flags of the file header
 
 ARENA = 17
 # The names memray gives to the allocator numbers, which the log shares; 17 is an mmap that is known
@@ -317,6 +318,15 @@ class Profile:
     warnings: Sequence[str] = ()
     python_heap: PythonHeap | None = None
     processes: Sequence[Process] = ()
+
+    @property
+    def kept(self) -> str:
+        """Return what the capture holds: "all" events, an "aggregate" of them (sums by site, no
+        moments but the peak and the end), or a "ring" (an aggregate and the last events)."""
+        options = self.header.get("options", 0)
+        if options & _AGGREGATE:
+            return "aggregate"
+        return "ring" if options & _LAST_EVENTS else "all"
 
     @property
     def sample_bytes(self) -> int:

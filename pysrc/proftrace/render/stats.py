@@ -43,6 +43,8 @@ def _text(profile: Profile, stats: Statistics, options: StatsOptions) -> Iterato
     mark = about(profile)
     if mark:
         yield from _section("Estimates", estimate_notes(profile))
+    if profile.kept != "all":
+        yield from _section("Events in the capture", [_kept_events(profile)])
     yield from _section("Total allocations", [mark + format_count(stats.n_allocations)])
     yield from _section("Total memory allocated", [mark + _size(stats.total_bytes)])
     yield from _section("Peak memory usage", [mark + _size(stats.peak_bytes)])
@@ -79,6 +81,14 @@ def _text(profile: Profile, stats: Statistics, options: StatsOptions) -> Iterato
     yield from _section("Threads", _threads(stats))
     if profile.processes:
         yield from _section("Processes", _processes(profile))
+
+
+def _kept_events(profile: Profile) -> str:
+    """Say what is there of the events; sums, peak and leaks are of all of them."""
+    of = f"of {format_count(profile.header['n_events'])}"
+    if profile.kept == "ring":
+        return f"the last {format_count(profile.header['n_events_kept'])} {of} (--ring)"
+    return f"none {of}, sums by place only (--aggregate): no moments but the peak and the end"
 
 
 def _section(title: str, lines: Sequence[str]) -> Iterator[str]:
@@ -254,6 +264,9 @@ def _as_json(profile: Profile, stats: Statistics, options: StatsOptions) -> dict
             }
             for process in profile.processes
         ],
+        "events_kept": profile.kept,
+        "num_events": profile.header.get("n_events", 0),
+        "num_events_kept": profile.header.get("n_events_kept", 0),
         "estimated": bool(profile.sample_bytes),
         "sample_bytes": profile.sample_bytes,
         "notes": estimate_notes(profile),

@@ -36,7 +36,7 @@ static void check_memory(const struct built_profile *profile)
     int64_t leaked = 0, peak = 0, mapped = 0;
     CHECK_EQ(profile->log.ending, LOG_ENDED);
     CHECK(!profile->events_damaged);
-    CHECK_EQ(profile->n_events, 21);
+    CHECK_EQ(profile->history.n_events, 21);
     CHECK_EQ(profile->n_lost, 2);
     CHECK_EQ(history->totals.n_allocations, 11);
     CHECK_EQ(history->totals.n_frees, 5);
@@ -133,7 +133,7 @@ static void the_ring_is_appended(void)
     build(&profile, path);
     CHECK_EQ(profile.log.ending, LOG_OPEN);
     CHECK(profile.log.ring != NULL);
-    CHECK_EQ(profile.n_events, 23);
+    CHECK_EQ(profile.history.n_events, 23);
     CHECK_EQ(profile.log.n_missing, 0);
     CHECK_EQ(profile.history.totals.largest, (int64_t)6 << 32);
     CHECK_EQ(profile.history.totals.n_frees, 6); /* the mapping is gone now */
@@ -156,9 +156,9 @@ static void every_prefix_is_an_error_or_a_prefix(void)
             CHECK_EQ(error.kind, n == 0 ? READ_EMPTY : READ_CUT);
         } else {
             CHECK(n >= FILE_HEADER_BYTES);
-            CHECK((int64_t)profile.n_events >= events);
+            CHECK((int64_t)profile.history.n_events >= events);
             CHECK((profile.log.ending == LOG_ENDED) == (n == log_.n_bytes));
-            events = (int64_t)profile.n_events;
+            events = (int64_t)profile.history.n_events;
         }
         profile_release(&profile);
     }
