@@ -108,6 +108,12 @@ EXPORT bool proftrace_capture_is_on(void);
 /* Tells whether the program's malloc is ours: whether the library was preloaded. */
 EXPORT bool proftrace_capture_is_preloaded(void);
 
+/*
+ * The hook that stands in for a function of another library, found by its address; NULL for any
+ * other address, and before the first start of a capture in a program that did not preload us.
+ */
+EXPORT void *proftrace_capture_hook_of(const void *function);
+
 /* Tells whether this machine's native stacks can be recorded. */
 EXPORT bool proftrace_capture_has_native(void);
 

@@ -1,6 +1,7 @@
 /* got_hooks.c - see got_hooks.h. */
 #include "capture/got_hooks.h"
 
+#include "capture/capture.h"
 #include "capture/got_object.h"
 #include "capture/guard.h" /* capture_on: an address in this library */
 #include "capture/hooks_load.h"
@@ -115,6 +116,15 @@ struct got_hook *got_hook_named(const char *name)
     for (struct got_hook *hook = got_hooks; hook->name != NULL; hook++) {
         if (hook->name[0] == name[0] && strcmp(hook->name, name) == 0)
             return hook;
+    }
+    return NULL;
+}
+
+void *proftrace_capture_hook_of(const void *function)
+{
+    for (const struct got_hook *hook = got_hooks; hook->name != NULL && function != NULL; hook++) {
+        if (hook->target == function)
+            return hook->hook;
     }
     return NULL;
 }

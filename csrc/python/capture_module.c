@@ -10,6 +10,7 @@
 
 #include "capture/capture.h"
 #include "python/compat.h"
+#include "python/ctypes_pointers.h"
 #include "python/pymem.h"
 #include "python/stack_view.h"
 #include "python/thread_name.h"
@@ -175,6 +176,8 @@ static PyObject *start(PyObject *module, PyObject *args, PyObject *kwargs)
         result = PyUnicode_FromString(no_stacks);
     else
         result = Py_NewRef(Py_None);
+    if (result != NULL && !proftrace_capture_is_preloaded())
+        ctypes_pointers_hook();
 done:
     Py_DECREF(path);
     Py_XDECREF(folder);
