@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 import pytest
+
+_between_key = pytest.StashKey[bool]()
 
 
 def tear_down(item: pytest.Item) -> None:
@@ -20,11 +24,32 @@ def set_up(item: pytest.Item) -> None:
             item.__dict__.pop("_obj", None)
         item._initrequest()
     item.ihook.pytest_runtest_setup(item=item)
+    _report(item, "setup")
 
 
 def call(item: pytest.Item) -> None:
-    """Run the test, with all that other plugins do around it."""
+    """Run the test, with all that other plugins do around it; `passed` tells how it went."""
     item.ihook.pytest_runtest_call(item=item)
+    if passed(item):
+        _report(item, "call")
+
+
+def _report(item: pytest.Item, when: Literal["setup", "call"]) -> None:
+    """Let plugins make the report of a phase that went well; nobody is told of it.
+
+    Fixtures look at what comes of it: `tmp_path` removes its folder or does not.
+    """
+    phase: pytest.CallInfo[None] = pytest.CallInfo.from_call(lambda: None, when)
+    item.stash[_between_key] = True
+    try:
+        item.ihook.pytest_runtest_makereport(item=item, call=phase)
+    finally:
+        item.stash[_between_key] = False
+
+
+def is_between(item: pytest.Item) -> bool:
+    """Tell whether the report that is being made is one of those that nobody sees."""
+    return item.stash.get(_between_key, False)
 
 
 def passed(item: pytest.Item) -> bool:

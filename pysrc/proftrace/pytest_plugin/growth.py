@@ -2,7 +2,9 @@
 
 The runs of a test are looked at in spans: each of the repeats, and behind them spans that double
 the number of runs, for tests that seem to leak. What grows at every repeat and in every span leaks.
-A table that doubles its size when it is full grows at few of the repeats, but in every doubling.
+A table that is made larger when it is full grows at few of the repeats, and at least once while the
+number of runs becomes four times as large: CPython's dicts double, its sets take four times the
+room.
 """
 
 from __future__ import annotations
@@ -18,23 +20,22 @@ from proftrace.pytest_plugin.verdicts import by_size, is_reported
 from proftrace.views.call_tree import Place
 from proftrace.views.growth import live_at_marks
 
-# So many doublings tell a table that grows by doubling from one that grew once.
-_DOUBLINGS_FOR_TABLES = 3
+# So many doublings tell a table that grows now and then from one that grew once: two spans in
+# which the number of runs becomes four times as large.
+_DOUBLINGS_FOR_TABLES = 4
 
 
 @dataclass(slots=True)
 class Spans:
-    """How often the test had run at each mark: the first is the end of the warm-up, then one for
-    each repeat, then one for each doubling, and two around an idle time if there was one."""
+    """How often the test had run at each mark: the first is the end of the warm-up, then there is
+    one for each repeat, and one for each doubling. Then come, if they are set, the marks before
+    and after a time without the test (`idle`), and behind the clearing of caches (`cleared`)."""
 
+    repeat: int
     runs: list[int] = field(default_factory=list)
-    repeat: int = 0
-    has_idle: bool = False
-
-    @property
-    def n_doublings(self) -> int:
-        """Return how many doublings were run."""
-        return max(0, len(self.runs) - 1 - self.repeat - (2 if self.has_idle else 0))
+    n_doublings: int = 0
+    idle: tuple[int, int] | None = None
+    cleared: int | None = None
 
 
 @dataclass(slots=True)
@@ -58,15 +59,40 @@ def leaks(profile: Profile, scope: Scope, request: NoLeaks, spans: Spans) -> lis
     """Return what leaks, the largest first."""
     found = []
     for growth in suspects(profile, scope, request, spans):
-        steady = all(step > 0 for step in _steps(growth.series)[: request.repeat])
-        if not steady and spans.n_doublings < _DOUBLINGS_FOR_TABLES:
+        if not (
+            _grew_throughout(growth.series, request, spans) and _is_no_cache(growth, request, spans)
+        ):
             continue
-        if growth.background and spans.has_idle and growth.series[-1] > growth.series[-2]:
-            continue  # that thread grows without the test as well
+        if spans.idle and growth.background:
+            before, after = spans.idle
+            if growth.series[after] > growth.series[before]:
+                continue  # that thread grows without the test as well
         growth.site.bytes = (growth.series[request.repeat] - growth.series[0]) // request.repeat
         if is_reported(growth.site, request.filter_fn):
             found.append(growth)
     return _without_repetition(sorted(found, key=lambda growth: -growth.site.bytes))
+
+
+def _grew_throughout(series: Sequence[int], request: NoLeaks, spans: Spans) -> bool:
+    """Tell whether a site grew in every span, or as a table does: now and then, and never back."""
+    last = spans.repeat + spans.n_doublings
+    least = min(_steps(series)[:last])
+    if least > 0:
+        return True
+    return (
+        least >= -request.per_call
+        and spans.n_doublings >= _DOUBLINGS_FOR_TABLES
+        and series[last] > series[last - 2] > series[last - 4]
+    )
+
+
+def _is_no_cache(growth: Growth, request: NoLeaks, spans: Spans) -> bool:
+    """Tell whether it is still there when the caches with a bound are empty."""
+    if spans.cleared is None:
+        return True
+    n_runs = spans.runs[spans.repeat + spans.n_doublings] - spans.runs[0]
+    kept = growth.series[spans.cleared] - growth.series[0]
+    return kept >= max(1, request.per_call * n_runs // 2)
 
 
 def left_by_last_run(profile: Profile, scope: Scope, limit: LeakLimit) -> list[Site]:
@@ -89,14 +115,14 @@ def _steps(series: Sequence[int]) -> list[int]:
 
 
 def _has_grown(series: Sequence[int], request: NoLeaks, spans: Spans) -> bool:
-    steps = _steps(series)
-    if sum(steps[: request.repeat]) < max(1, request.per_call * request.repeat):
+    """Tell whether a site grew by the limit in the repeats, and still does by half of it: what is
+    left of a free list, or freed there, is not always the test's own."""
+    if series[spans.repeat] - series[0] < max(1, request.per_call * spans.repeat):
         return False
-    for i in range(request.repeat, request.repeat + spans.n_doublings):
-        n_runs = spans.runs[i + 1] - spans.runs[i]
-        if steps[i] < max(1, request.per_call * n_runs):
-            return False
-    return True
+    last = spans.repeat + spans.n_doublings
+    first = max(spans.repeat, last - 2)
+    n_runs = spans.runs[last] - spans.runs[first]
+    return last == first or series[last] - series[first] >= max(1, request.per_call * n_runs // 2)
 
 
 def _without_repetition(found: Sequence[Growth]) -> list[Growth]:

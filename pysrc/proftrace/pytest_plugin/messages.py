@@ -35,6 +35,14 @@ class Texts:
         head = f"limit_memory: the test held {size} at its peak, the limit is {limit.text}"
         return "\n".join([head, *self._sites(held.sites, "at the peak")])
 
+    def increased(self, before: int, held: Held) -> str:
+        """Return the failure of --memtrace-fail-on-increase."""
+        head = (
+            f"limit_memory: the test held {exact(held.bytes)} at its peak,"
+            f" {exact(before)} when it passed last"
+        )
+        return "\n".join([head, *self._sites(held.sites, "at the peak")])
+
     def leaked(self, limit: LeakLimit, sites: Sequence[Site]) -> str:
         """Return the failure of limit_leaks."""
         head = (

@@ -20,6 +20,7 @@ import pytest
 from proftrace.memory.tracker import Tracker
 from proftrace.model.load import load_profile
 from proftrace.model.profile import Profile
+from proftrace.pytest_plugin.caches import clear_interpreter_caches, empty_free_lists
 from proftrace.pytest_plugin.options import Options
 from proftrace.pytest_plugin.scope import Scope, thread_ids
 
@@ -104,17 +105,26 @@ def recorded_body[**P, R](
 
 
 def marked_body[**P, R](function: Callable[P, R]) -> Callable[P, R]:
-    """Return the test function below a frame that tells its stacks from all others."""
+    """Return the test function below a frame that tells its stacks from all others.
+
+    Nothing passes through a free list from the outside into the test, nor out of it.
+    """
 
     @functools.wraps(function)
     def marked(*args: P.args, **kwargs: P.kwargs) -> R:
         __tracebackhide__ = True
-        return run_test_body(function, *args, **kwargs)
+        empty_free_lists()
+        result = run_test_body(function, *args, **kwargs)
+        empty_free_lists()
+        return result
 
     @functools.wraps(function)
     async def marked_async(*args: P.args, **kwargs: P.kwargs) -> object:
         __tracebackhide__ = True
-        return await run_async_test_body(function, *args, **kwargs)
+        empty_free_lists()
+        result = await run_async_test_body(function, *args, **kwargs)
+        empty_free_lists()
+        return result
 
     return marked_async if inspect.iscoroutinefunction(function) else marked  # type: ignore[return-value]  # as async as it was
 
@@ -139,10 +149,10 @@ async def run_async_test_body(
 def settle(scope: Scope) -> None:
     """Let go what nothing refers to any more, and what the interpreter keeps for reuse.
 
-    A full collection also empties the free lists of floats, tuples and the like: a block that
-    waits there is not leaked, and a leak must not take its block from there unseen. Threads that
-    have ended for Python free their last memory a moment later: at most 50 ms are given to them.
+    Threads that have ended for Python free their last memory a moment later: at most 50 ms are
+    given to them.
     """
+    clear_interpreter_caches()
     gc.collect()
     for _ in range(50):
         if len(thread_ids()) <= max(threading.active_count(), len(scope.background) + 1):

@@ -9,7 +9,8 @@ import pytest
 
 from proftrace import _capture
 from proftrace.model.profile import Profile
-from proftrace.pytest_plugin import fresh, growth, messages, summary
+from proftrace.pytest_plugin import fresh, growth, increase, messages, summary
+from proftrace.pytest_plugin.caches import BoundedCaches
 from proftrace.pytest_plugin.markers import LeakLimit, MemoryLimit, NoLeaks, Request, requests_of
 from proftrace.pytest_plugin.options import Options, options_of
 from proftrace.pytest_plugin.recording import (
@@ -20,13 +21,15 @@ from proftrace.pytest_plugin.recording import (
     replaced_body,
     settle,
 )
-from proftrace.pytest_plugin.verdicts import held_at_peak, leaks_over
+from proftrace.pytest_plugin.verdicts import Held, held_at_peak, leaks_over
 
 type Phase = Generator[None, object, object]
 
-# A test that seems to leak runs on until one of these is reached.
-_MOST_RUNS = 512
-_MOST_SECONDS = 2.0
+# A test that seems to leak runs on until one of these is reached. The seconds are the processor's:
+# a busy machine shall not decide what is a leak.
+_MOST_RUNS = 256
+_MOST_CPU_SECONDS = 4.0
+_MOST_SECONDS = 20.0
 _MOST_BYTES = 64 << 20
 _IDLE_SECONDS = (0.02, 1.0)
 
@@ -73,6 +76,7 @@ class _Measured:
         self.texts = messages.Texts(item.config.rootpath, self.options.stacks)
         self.recording = Recording(item, self.options, loose=is_loose(item))
         self.problems: list[str] = []
+        self.held: Held | None = None  # that is remembered when the test passes
 
     def judge_memory(self, profile: Profile) -> None:
         """Compare the peak with the limits, and note it for the summary."""
@@ -81,10 +85,19 @@ class _Measured:
             held = held_at_peak(profile, scope, current_thread_only=limit.current_thread_only)
             if held.bytes > limit.limit:
                 self.problems.append(self.texts.too_much(limit, held))
+            self._compare(held)
         summary.note(self.item, profile, self.recording, self.texts, self.memory)
+
+    def _compare(self, held: Held) -> None:
+        before = increase.previous(self.item) if self.options.fail_on_increase else None
+        if before is not None and increase.is_more(held, before):
+            self.problems.append(self.texts.increased(before, held))
+        self.held = held
 
     def verdict(self) -> None:
         """Fail the test when there is a reason."""
+        if self.held is not None and not self.problems:
+            increase.remember(self.item, self.held)
         if self.problems:
             __tracebackhide__ = True
             pytest.fail("\n".join(self.problems), pytrace=False)
@@ -161,14 +174,14 @@ class _Repeated(_Measured):
     def __init__(self, item: pytest.Item, requests: Sequence[Request], no_leaks: NoLeaks) -> None:
         super().__init__(item, requests)
         self.request = no_leaks
-        self.spans = growth.Spans(repeat=no_leaks.repeat)
+        self.spans = growth.Spans(no_leaks.repeat)
         self.n_runs = 0
         self.torn_down = False
-        self.seconds = 0.0  # that the runs behind the first have taken
+        self.sections: fresh.Sections | None = None
+        self.seconds = self.cpu_seconds = 0.0  # that the runs behind the first have taken
 
     def run(self) -> Phase:
         """Run the test as often as it takes, with new fixtures each time."""
-        sections = None
         self.recording.start()
         try:
             if self.request.warmup == 0:
@@ -177,15 +190,15 @@ class _Repeated(_Measured):
                 result = yield
             if not fresh.passed(self.item):
                 return result
-            sections = fresh.Sections(self.item)
+            self.sections = fresh.Sections(self.item)
             if self._run_all():
                 self._judge()
         finally:
             self.recording.stop()
             if self.torn_down:
                 fresh.set_up(self.item)
-            if sections is not None and fresh.passed(self.item):
-                sections.restore()
+            if self.sections is not None and fresh.passed(self.item):
+                self.sections.restore()
             self.recording.discard()
         self.verdict()
         return result
@@ -203,7 +216,7 @@ class _Repeated(_Measured):
     def _run_again(self) -> bool:
         if not self.torn_down:
             self._tear_down()
-        started = time.monotonic()
+        started, cpu_started = time.monotonic(), time.process_time()
         self.torn_down = False
         fresh.set_up(self.item)
         try:
@@ -213,6 +226,7 @@ class _Repeated(_Measured):
             error.add_note(f"(in run {self.n_runs + 1} of the test, for no_leaks)")
             raise
         self.seconds += time.monotonic() - started
+        self.cpu_seconds += time.process_time() - cpu_started
         return fresh.passed(self.item)
 
     def _tear_down(self) -> None:
@@ -220,6 +234,8 @@ class _Repeated(_Measured):
             fresh.tear_down(self.item)
         finally:
             self.torn_down = True
+        if self.sections is not None:
+            self.sections.restore()
 
     def _end_run(self) -> None:
         """Tear down what the run had, and put a mark when the warm-up is over."""
@@ -228,10 +244,12 @@ class _Repeated(_Measured):
         if self.n_runs >= self.request.warmup:
             self._mark()
 
-    def _mark(self) -> None:
+    def _mark(self) -> int:
+        """Put a mark, and return its number."""
         settle(self.recording.scope)
         self.recording.mark()
         self.spans.runs.append(self.n_runs)
+        return len(self.spans.runs) - 1
 
     def _judge(self) -> None:
         recording, request, spans = self.recording, self.request, self.spans
@@ -244,10 +262,13 @@ class _Repeated(_Measured):
         suspects = growth.suspects(profile, recording.scope, request, spans)
         if not suspects:
             return
+        caches = BoundedCaches()
         if not self._run_on(suspects):
             return
         if any(suspect.background for suspect in suspects):
             self._idle()
+        caches.clear_used()
+        spans.cleared = self._mark()
         recording.stop()
         found = growth.leaks(recording.load(), recording.scope, request, spans)
         if found:
@@ -255,29 +276,32 @@ class _Repeated(_Measured):
 
     def _run_on(self, suspects: Sequence[growth.Growth]) -> bool:
         """Double the number of runs while it takes little; False when the test failed."""
+        spans = self.spans
         a_call = sum(one.series[-1] - one.series[0] for one in suspects if not one.merged)
-        a_call //= self.request.repeat
-        end = time.monotonic() + _MOST_SECONDS
-        seconds_a_run = self.seconds / (self.n_runs - 1)
-        while True:
-            more = self.n_runs
-            if (
-                2 * self.n_runs > _MOST_RUNS
-                or more * a_call > _MOST_BYTES
-                or time.monotonic() + more * seconds_a_run > end
-            ):
-                return True
-            for _ in range(more):
+        a_call //= spans.repeat
+        while self._may_double(a_call):
+            for _ in range(self.n_runs):
                 if not self._run_again():
                     return False
                 self._tear_down()
                 self.n_runs += 1
             self._mark()
+            spans.n_doublings += 1
+        return True
+
+    def _may_double(self, bytes_a_call: int) -> bool:
+        """Tell whether twice as many runs stay below the limits of time and memory."""
+        share = self.n_runs / (self.n_runs - 1) + 1
+        return (
+            2 * self.n_runs <= _MOST_RUNS
+            and self.n_runs * bytes_a_call <= _MOST_BYTES
+            and share * self.seconds <= _MOST_SECONDS
+            and share * self.cpu_seconds <= _MOST_CPU_SECONDS
+        )
 
     def _idle(self) -> None:
         """Let the time of the repeats pass without the test: what grows now, grows by itself."""
         least, most = _IDLE_SECONDS
-        self._mark()
+        before = self._mark()
         time.sleep(min(max(self.seconds, least), most))
-        self._mark()
-        self.spans.has_idle = True
+        self.spans.idle = (before, self._mark())

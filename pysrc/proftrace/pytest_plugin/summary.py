@@ -7,6 +7,7 @@ from collections.abc import Generator, Sequence
 import pytest
 
 from proftrace.model.profile import Profile
+from proftrace.pytest_plugin import fresh
 from proftrace.pytest_plugin.markers import MemoryLimit
 from proftrace.pytest_plugin.messages import Texts
 from proftrace.pytest_plugin.options import options_of
@@ -63,7 +64,7 @@ class _Summary:
         """Put the note of a test into the report of its call, and its peak into its properties."""
         report = yield
         found = item.stash.get(_note_key, None)
-        if call.when == "call" and found is not None:
+        if call.when == "call" and found is not None and not fresh.is_between(item):
             del item.stash[_note_key]
             # What stands in a report's dict travels from a worker to the controller.
             report.__dict__["memtrace"] = found

@@ -1,0 +1,1 @@
+VALUE = list(range(1000, 2000))
