@@ -21,6 +21,12 @@ struct capture_meta {
     const char *value;
 };
 
+/* A thread that runs already, and what the program calls it. */
+struct capture_thread_name {
+    uint64_t tid;
+    const char *name;
+};
+
 struct capture_options {
     const char *path;                     /* absolute: the program may change its directory */
     bool replace;                         /* a capture that is there */
@@ -37,6 +43,8 @@ struct capture_options {
     const struct interp_binding *binding; /* NULL: no Python stacks */
     const struct capture_meta *metas;
     size_t n_metas;
+    const struct capture_thread_name *threads; /* those that have a name, or NULL */
+    size_t n_threads;
     /*
      * Frames of files below this folder that are on top of the calling thread's stack now do not
      * show: the thread is recorded from the moment on that they have returned. NULL: at once.
@@ -80,7 +88,11 @@ struct capture_arenas {
     void (*free)(void *ctx, void *arena, size_t n_bytes);
 };
 
-/* Each is for one call a process (and domain): what is wrapped twice would call itself. */
+/*
+ * A domain is wrapped once at a time: what is wrapped twice would call itself. The wrapper ignores
+ * its context and has that of the real one, so that a caller that sees half of an exchange is
+ * served all the same.
+ */
 EXPORT void proftrace_capture_wrap_allocator(enum event_domain domain,
                                              const struct capture_allocator *real,
                                              struct capture_allocator *wrapper);

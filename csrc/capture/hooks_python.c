@@ -13,6 +13,7 @@
 #include "capture/recorder.h"
 
 #include <stddef.h>
+#include <string.h>
 
 static struct capture_allocator real_domains[4]; /* by enum event_domain */
 
@@ -83,12 +84,14 @@ void proftrace_capture_wrap_allocator(enum event_domain domain,
                                       const struct capture_allocator *real,
                                       struct capture_allocator *wrapper)
 {
-#define WRAPPER(domain_)                                                                        \
-    [domain_] = {&real_domains[domain_], domain_##_malloc, domain_##_calloc, domain_##_realloc, \
-                 domain_##_free},
+#define WRAPPER(domain_)                                                                     \
+    [domain_] = {NULL, domain_##_malloc, domain_##_calloc, domain_##_realloc, domain_##_free},
     static const struct capture_allocator wrappers[4] = {DOMAINS(WRAPPER)};
-    real_domains[domain] = *real;
+    /* Another thread may be inside one: what stays the same is not written. */
+    if (memcmp(&real_domains[domain], real, sizeof *real) != 0)
+        real_domains[domain] = *real;
     *wrapper = wrappers[domain];
+    wrapper->ctx = real->ctx;
 }
 
 /* ---- arenas ------------------------------------------------------------------------------- */
@@ -129,5 +132,5 @@ void proftrace_capture_wrap_arenas(const struct capture_arenas *real,
                                    struct capture_arenas *wrapper)
 {
     real_arenas = *real;
-    *wrapper = (struct capture_arenas){&real_arenas, arena_alloc, arena_free};
+    *wrapper = (struct capture_arenas){real->ctx, arena_alloc, arena_free};
 }

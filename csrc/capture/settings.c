@@ -40,6 +40,8 @@ struct settings *settings_keep(const struct capture_options *options)
     kept->options.path = NULL; /* each child has one of its own */
     kept->options.stem = copy_text(&texts, stem_of(options));
     kept->options.own_folder = NULL;
+    kept->options.threads = NULL; /* they are not in the child */
+    kept->options.n_threads = 0;
     kept->options.replace = false;
     kept->options.quiet = true;
     for (size_t i = 0; i < options->n_metas; i++) {

@@ -9,6 +9,7 @@
 #include "capture/guard.h"
 #include "capture/notice.h"
 #include "capture/recorder.h"
+#include "capture/thread_names.h"
 #include "capture/verify.h"
 
 #include <errno.h>
@@ -201,6 +202,7 @@ static int open_locked(const struct capture_options *options, const char **no_st
     capture.n_streams = 0;
     capture.n_lost = 0;
     capture.live = NULL;
+    thread_names_keep(options->threads, options->n_threads);
     return 0;
 }
 
@@ -255,6 +257,7 @@ static void forget_capture_locked(void)
     ring_file_remove(&capture.ring);
     definitions_release(&capture.dict);
     native_release_locked();
+    thread_names_forget();
     ring_file_release(&capture.ring);
 }
 

@@ -3,6 +3,7 @@
 
 #include "base/arena.h" /* pages */
 #include "base/ticks.h" /* mono_now_ns */
+#include "capture/thread_names.h"
 #include "format/pack.h"
 
 #include <errno.h>
@@ -121,8 +122,10 @@ TLS_FAST char thread_given_name[THREAD_NAME_BYTES];
 void thread_take_name_locked(struct capture_state *state, struct capture_thread *thread)
 {
     char name[THREAD_NAME_BYTES] = {0};
-    if (thread->name[0] == '\0' && thread_given_name[0] != '\0')
-        thread_set_name_locked(state, thread, thread_given_name);
+    const char *given = thread_given_name[0] != '\0' ? thread_given_name
+                                                     : thread_names_find(thread->tid);
+    if (thread->name[0] == '\0' && given != NULL)
+        thread_set_name_locked(state, thread, given);
     /* A thread that was never named has the name of the one that started it. */
     if (prctl(PR_GET_NAME, name) != 0 || strcmp(name, state->process_name) == 0)
         return;

@@ -118,8 +118,36 @@ static int take_metas(PyObject *dict, struct capture_meta *metas, size_t *n)
     return 0;
 }
 
+/* Owned memory, one entry a name; NULL with an exception set, or when there are none. */
+static struct capture_thread_name *take_threads(PyObject *dict, size_t *n)
+{
+    struct capture_thread_name *threads;
+    PyObject *tid, *name;
+    Py_ssize_t at = 0;
+    *n = 0;
+    if (dict == NULL || PyDict_GET_SIZE(dict) == 0)
+        return NULL;
+    threads = PyMem_Calloc((size_t)PyDict_GET_SIZE(dict), sizeof *threads);
+    if (threads == NULL)
+        PyErr_NoMemory();
+    while (threads != NULL && PyDict_Next(dict, &at, &tid, &name)) {
+        threads[*n].tid = PyLong_AsUnsignedLongLong(tid);
+        threads[*n].name = PyUnicode_AsUTF8(name);
+        if (PyErr_Occurred()) {
+            PyMem_Free(threads);
+            return NULL;
+        }
+        (*n)++;
+    }
+    return threads;
+}
+
 static PyObject *start_failed(const char *path)
 {
+    const int error = errno;
+    if (!proftrace_capture_is_on())
+        pymem_remove();
+    errno = error;
     if (errno == EALREADY) {
         PyErr_SetString(PyExc_RuntimeError, "allocations are being recorded already");
         return NULL;
@@ -129,30 +157,32 @@ static PyObject *start_failed(const char *path)
 
 static PyObject *start(PyObject *module, PyObject *args, PyObject *kwargs)
 {
-    static const char *const names[] = {"path",          "meta",
-                                        "force",         "quiet",
-                                        "own_folder",    "follow_forks",
-                                        "stem",          "python_allocators",
-                                        "verify_stacks", "native",
-                                        "sample_bytes",  "aggregate",
-                                        "ring_bytes",    NULL};
+    static const char *const names[] = {
+        "path",          "meta",         "force",        "quiet",
+        "own_folder",    "follow_forks", "stem",         "python_allocators",
+        "verify_stacks", "native",       "sample_bytes", "aggregate",
+        "ring_bytes",    "threads",      NULL};
     struct capture_meta metas[MOST_METAS];
     struct interp_binding binding;
     struct capture_options options = {.metas = metas};
-    PyObject *path, *meta, *result = NULL, *folder = NULL, *stem = NULL;
+    PyObject *path, *meta, *result = NULL, *folder = NULL, *stem = NULL, *threads = NULL;
+    struct capture_thread_name *thread_names = NULL;
     unsigned long long sample_bytes = 0, ring_bytes = 0;
     int aggregate = 0;
     int force = 0, quiet = 1, follow_forks = 0, python_allocators = 0, verify = 0, native = 0;
     const char *no_stacks;
     (void)module;
     if (!PyArg_ParseTupleAndKeywords(
-            args, kwargs, "O&O!|$ppO&pO&pppKpK:start", (char **)(uintptr_t)names,
+            args, kwargs, "O&O!|$ppO&pO&pppKpKO!:start", (char **)(uintptr_t)names,
             PyUnicode_FSConverter, &path, &PyDict_Type, &meta, &force, &quiet,
             PyUnicode_FSConverter, &folder, &follow_forks, PyUnicode_FSConverter, &stem,
-            &python_allocators, &verify, &native, &sample_bytes, &aggregate, &ring_bytes))
+            &python_allocators, &verify, &native, &sample_bytes, &aggregate, &ring_bytes,
+            &PyDict_Type, &threads))
         return NULL;
-    if (take_metas(meta, metas, &options.n_metas) != 0 || watch_code() != 0)
+    thread_names = take_threads(threads, &options.n_threads);
+    if (PyErr_Occurred() || take_metas(meta, metas, &options.n_metas) != 0 || watch_code() != 0)
         goto done;
+    options.threads = thread_names;
     options.path = PyBytes_AS_STRING(path);
     options.replace = force;
     options.quiet = quiet;
@@ -179,6 +209,7 @@ static PyObject *start(PyObject *module, PyObject *args, PyObject *kwargs)
     if (result != NULL && !proftrace_capture_is_preloaded())
         ctypes_pointers_hook();
 done:
+    PyMem_Free(thread_names);
     Py_DECREF(path);
     Py_XDECREF(folder);
     Py_XDECREF(stem);
@@ -192,6 +223,7 @@ static PyObject *stop(PyObject *module, PyObject *unused)
     (void)module;
     (void)unused;
     proftrace_capture_stop();
+    pymem_remove();
     Py_RETURN_NONE;
 }
 
@@ -208,7 +240,10 @@ static PyObject *stop_session(PyObject *module, PyObject *number)
     (void)module;
     if (wanted == (uint64_t)-1 && PyErr_Occurred())
         return NULL;
-    return PyBool_FromLong(proftrace_capture_stop_session(wanted));
+    if (!proftrace_capture_stop_session(wanted))
+        Py_RETURN_FALSE;
+    pymem_remove();
+    Py_RETURN_TRUE;
 }
 
 static PyObject *set_paused(PyObject *module, PyObject *paused)

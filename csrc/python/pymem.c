@@ -37,39 +37,88 @@ bool pymem_is_apart(void)
     return COMPAT_IS_FREE_THREADED || strncmp(pymem_allocator_name(), "mimalloc", 8) == 0;
 }
 
+/* What we have wrapped, and whether our wrapper may still be called. */
+static struct wrapped_domain {
+    PyMemAllocatorEx real, ours;
+    bool is_in;
+} domains[3]; /* by PyMemAllocatorDomain */
+
+static struct {
+    PyObjectArenaAllocator real, ours;
+    bool is_in;
+} arenas;
+
 static void install_domain(PyMemAllocatorDomain domain, enum event_domain ours)
 {
-    PyMemAllocatorEx allocator;
+    struct wrapped_domain *wrapped = &domains[domain];
+    PyMemAllocatorEx now;
     struct capture_allocator real, wrapper;
-    PyMem_GetAllocator(domain, &allocator);
-    memcpy(&real, &allocator, sizeof real);
+    PyMem_GetAllocator(domain, &now);
+    if (wrapped->is_in && memcmp(&now, &wrapped->real, sizeof now) != 0)
+        return; /* ours, or one that calls ours */
+    wrapped->real = now;
+    memcpy(&real, &now, sizeof real);
     proftrace_capture_wrap_allocator(ours, &real, &wrapper);
-    memcpy(&allocator, &wrapper, sizeof allocator);
-    PyMem_SetAllocator(domain, &allocator);
+    memcpy(&wrapped->ours, &wrapper, sizeof wrapped->ours);
+    PyMem_SetAllocator(domain, &wrapped->ours);
+    wrapped->is_in = true;
+}
+
+static void remove_domain(PyMemAllocatorDomain domain)
+{
+    struct wrapped_domain *wrapped = &domains[domain];
+    PyMemAllocatorEx now;
+    if (!wrapped->is_in)
+        return;
+    PyMem_GetAllocator(domain, &now);
+    if (memcmp(&now, &wrapped->ours, sizeof now) != 0)
+        return;
+    PyMem_SetAllocator(domain, &wrapped->real);
+    wrapped->is_in = false;
 }
 
 static void install_arenas(void)
 {
-    PyObjectArenaAllocator allocator;
+    PyObjectArenaAllocator now;
     struct capture_arenas real, wrapper;
-    PyObject_GetArenaAllocator(&allocator);
-    memcpy(&real, &allocator, sizeof real);
+    PyObject_GetArenaAllocator(&now);
+    if (arenas.is_in && memcmp(&now, &arenas.real, sizeof now) != 0)
+        return;
+    arenas.real = now;
+    memcpy(&real, &now, sizeof real);
     proftrace_capture_wrap_arenas(&real, &wrapper);
-    memcpy(&allocator, &wrapper, sizeof allocator);
-    PyObject_SetArenaAllocator(&allocator);
+    memcpy(&arenas.ours, &wrapper, sizeof arenas.ours);
+    PyObject_SetArenaAllocator(&arenas.ours);
+    arenas.is_in = true;
 }
 
-void pymem_install(bool domains)
+static void remove_arenas(void)
 {
-    static bool has_arenas, has_domains;
+    PyObjectArenaAllocator now;
+    if (!arenas.is_in)
+        return;
+    PyObject_GetArenaAllocator(&now);
+    if (memcmp(&now, &arenas.ours, sizeof now) != 0)
+        return;
+    PyObject_SetArenaAllocator(&arenas.real);
+    arenas.is_in = false;
+}
+
+void pymem_install(bool with_domains)
+{
     (void)pymem_allocator_name();
-    if (!has_arenas)
-        install_arenas();
-    has_arenas = true;
-    if (!domains || has_domains)
+    install_arenas();
+    if (!with_domains)
         return;
     install_domain(PYMEM_DOMAIN_RAW, DOMAIN_RAW);
     install_domain(PYMEM_DOMAIN_MEM, DOMAIN_MEM);
     install_domain(PYMEM_DOMAIN_OBJ, DOMAIN_OBJ);
-    has_domains = true;
+}
+
+void pymem_remove(void)
+{
+    remove_domain(PYMEM_DOMAIN_RAW);
+    remove_domain(PYMEM_DOMAIN_MEM);
+    remove_domain(PYMEM_DOMAIN_OBJ);
+    remove_arenas();
 }

@@ -1,6 +1,6 @@
 /*
- * pymem.h - puts the capture library between Python and its allocators. Nothing is ever taken out
- * again: the hooks pass everything through while recording is off.
+ * pymem.h - puts the capture library between Python and its allocators, and takes it out again. The
+ * hooks pass everything through while recording is off, so nothing depends on their being out.
  */
 #ifndef PROFTRACE_PYTHON_PYMEM_H
 #define PROFTRACE_PYTHON_PYMEM_H
@@ -16,7 +16,13 @@ const char *pymem_allocator_name(void);
  */
 bool pymem_is_apart(void);
 
-/* Installs the hook of arenas and, if asked, those of the three domains; each of them once. */
+/*
+ * Installs the hook of arenas and, if asked, those of the three domains, where they are not in.
+ * Where somebody has put an allocator in front of ours, that is left alone: ours is behind it.
+ */
 void pymem_install(bool domains);
+
+/* Takes out what is not behind another one. */
+void pymem_remove(void);
 
 #endif

@@ -16,6 +16,7 @@ def start(
     sample_bytes: int = 0,
     aggregate: bool = False,
     ring_bytes: int = 0,
+    threads: dict[int, str] = ...,
     native: bool = False,
 ) -> str | None:
     """Start recording into the absolute `path`; `meta` goes into the file as it is.
@@ -27,7 +28,8 @@ def start(
     Python's own allocators, not what these make of them; that is always so where they are not built
     on the C library's (mimalloc). With `verify_stacks` each stack is compared with the
     interpreter's own view; the end tells on stderr what came out. `native`: native stacks too
-    (OSError where `has_native` is false). Returns why Python stacks cannot be read, or None.
+    (OSError where `has_native` is false). `threads`: what those that run already are
+    called, by the kernel's ids. Returns why Python stacks cannot be read, or None.
     RuntimeError: recording is on already.
     """
 

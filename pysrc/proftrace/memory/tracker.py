@@ -114,6 +114,7 @@ class Tracker:
                 native=self._native,
                 sample_bytes=self._sample or 0,
                 aggregate=self._aggregate,
+                threads=_running_threads(),
             )
         except RuntimeError as error:
             raise TrackerError(_why_not(self)) from error
@@ -153,7 +154,7 @@ class Tracker:
         if not isinstance(label, str):
             raise TypeError(f"a label is a str, not {type(label).__name__}")
         self._must_be_active("mark")
-        _capture.mark(label.encode("utf-8", "replace").decode("utf-8"))
+        _capture.mark(_encodable(label))
 
     def snapshot(self) -> Profile:
         """Return the profile of what was recorded up to now; "leaked" is what is live now.
@@ -197,6 +198,19 @@ def _why_not(tracker: Tracker) -> str:
     if tracker.is_active:
         return f"this tracker is recording into {tracker.path} already"
     return "allocations are being recorded already: one recording at a time"
+
+
+def _running_threads() -> dict[int, str]:
+    """Return the names of the threads that Python started, by the kernel's ids."""
+    threading = sys.modules.get("threading")
+    if threading is None:
+        return {}
+    known = ((thread.native_id, thread.name) for thread in threading.enumerate())
+    return {tid: _encodable(name) for tid, name in known if tid is not None}
+
+
+def _encodable(text: str) -> str:
+    return text.encode("utf-8", "replace").decode("utf-8")
 
 
 def _choose_path(
