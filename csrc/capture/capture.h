@@ -96,6 +96,8 @@ struct capture_arenas {
 EXPORT void proftrace_capture_wrap_allocator(enum event_domain domain,
                                              const struct capture_allocator *real,
                                              struct capture_allocator *wrapper);
+/* Whether a wrapper of ours is in or behind this allocator; finds out by a call. */
+EXPORT bool proftrace_capture_is_wrapped(const struct capture_allocator *allocator);
 EXPORT void proftrace_capture_wrap_arenas(const struct capture_arenas *real,
                                           struct capture_arenas *wrapper);
 

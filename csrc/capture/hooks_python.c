@@ -17,6 +17,9 @@
 
 static struct capture_allocator real_domains[4]; /* by enum event_domain */
 
+/* How often the calling thread's calls have gone through without being recorded. */
+static TLS_FAST uint32_t n_passed;
+
 #define DOMAINS(X) \
     X(DOMAIN_RAW)  \
     X(DOMAIN_MEM)  \
@@ -28,8 +31,10 @@ static struct capture_allocator real_domains[4]; /* by enum event_domain */
         const struct capture_allocator *real = &real_domains[domain_];                          \
         void *block;                                                                            \
         (void)unused;                                                                           \
-        if (!guard_enter_for(CAPTURE_PYTHON_NEW))                                               \
+        if (!guard_enter_for(CAPTURE_PYTHON_NEW)) {                                             \
+            n_passed++;                                                                         \
             return real->malloc(real->ctx, n_bytes);                                            \
+        }                                                                                       \
         block = real->malloc(real->ctx, n_bytes);                                               \
         if (likely(block != NULL))                                                              \
             recorder_python_allocated(EVENT_PYMALLOC_MALLOC, domain_, block, n_bytes);          \
@@ -92,6 +97,15 @@ void proftrace_capture_wrap_allocator(enum event_domain domain,
         real_domains[domain] = *real;
     *wrapper = wrappers[domain];
     wrapper->ctx = real->ctx;
+}
+
+bool proftrace_capture_is_wrapped(const struct capture_allocator *allocator)
+{
+    const uintptr_t before = guard_hold();
+    const uint32_t n_before = n_passed;
+    allocator->free(allocator->ctx, allocator->malloc(allocator->ctx, 1));
+    guard_restore(before);
+    return n_passed != n_before;
 }
 
 /* ---- arenas ------------------------------------------------------------------------------- */

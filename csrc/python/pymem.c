@@ -37,15 +37,14 @@ bool pymem_is_apart(void)
     return COMPAT_IS_FREE_THREADED || strncmp(pymem_allocator_name(), "mimalloc", 8) == 0;
 }
 
-/* What we have wrapped, and whether our wrapper may still be called. */
+/* What we have wrapped last, and with what. */
 static struct wrapped_domain {
     PyMemAllocatorEx real, ours;
-    bool is_in;
 } domains[3]; /* by PyMemAllocatorDomain */
 
 static struct {
     PyObjectArenaAllocator real, ours;
-    bool is_in;
+    bool is_in; /* there, or behind one that has been put in front of it */
 } arenas;
 
 static void install_domain(PyMemAllocatorDomain domain, enum event_domain ours)
@@ -54,27 +53,22 @@ static void install_domain(PyMemAllocatorDomain domain, enum event_domain ours)
     PyMemAllocatorEx now;
     struct capture_allocator real, wrapper;
     PyMem_GetAllocator(domain, &now);
-    if (wrapped->is_in && memcmp(&now, &wrapped->real, sizeof now) != 0)
-        return; /* ours, or one that calls ours */
-    wrapped->real = now;
     memcpy(&real, &now, sizeof real);
+    if (proftrace_capture_is_wrapped(&real))
+        return;
+    wrapped->real = now;
     proftrace_capture_wrap_allocator(ours, &real, &wrapper);
     memcpy(&wrapped->ours, &wrapper, sizeof wrapped->ours);
     PyMem_SetAllocator(domain, &wrapped->ours);
-    wrapped->is_in = true;
 }
 
 static void remove_domain(PyMemAllocatorDomain domain)
 {
     struct wrapped_domain *wrapped = &domains[domain];
     PyMemAllocatorEx now;
-    if (!wrapped->is_in)
-        return;
     PyMem_GetAllocator(domain, &now);
-    if (memcmp(&now, &wrapped->ours, sizeof now) != 0)
-        return;
-    PyMem_SetAllocator(domain, &wrapped->real);
-    wrapped->is_in = false;
+    if (wrapped->ours.malloc != NULL && memcmp(&now, &wrapped->ours, sizeof now) == 0)
+        PyMem_SetAllocator(domain, &wrapped->real);
 }
 
 static void install_arenas(void)

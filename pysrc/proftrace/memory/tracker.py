@@ -164,10 +164,10 @@ class Tracker:
         self._must_be_active("take a snapshot")
         _capture.set_aside(True)
         try:
-            from proftrace.model.load import load_profile
+            from proftrace.model.load import load_running
 
             _capture.flush()
-            return load_profile(self._path, native=self._native)
+            return load_running(self._path, native=self._native)
         finally:
             _capture.set_aside(False)
 

@@ -69,6 +69,11 @@ def load_profile(path: str, *, native: bool = True) -> Profile:
     return load_profiles(path, native=native)[0]
 
 
+def load_running(path: str, *, native: bool = True) -> Profile:
+    """Return what `load_profile` does, of a recording that goes on: that it does is no warning."""
+    return _profile_from_log(path, _read_log(path, 0, native), running=True)
+
+
 def load_profiles(path: str, *, native: bool = True) -> list[Profile]:
     """Return the profile of each process in a file: one, unless it is a merged file. A result of
     line_profiler is read as well."""
@@ -154,7 +159,7 @@ def _unreadable(path: str, error: _reader.ReadError | ValueError) -> CaptureFile
     return CaptureFileError(f"{printable(path)}: {reason}")
 
 
-def _profile_from_log(path: str, log: _Log) -> Profile:
+def _profile_from_log(path: str, log: _Log, *, running: bool = False) -> Profile:
     content = log["header"]["content"]
     metrics = (*(MEMORY_METRICS if content & HAS_MEMORY else ()),)
     metrics += (*(LINE_METRICS if content & HAS_LINES else ()),)
@@ -184,7 +189,7 @@ def _profile_from_log(path: str, log: _Log) -> Profile:
         totals=MappingProxyType(log["totals"]),
         size_histogram=tuple(log["size_histogram"]),
         python_heap=_python_heap(log["python_heap"]),
-        warnings=tuple(f"{printable(path)}: {text}" for text in _warnings(log)),
+        warnings=tuple(f"{printable(path)}: {text}" for text in _warnings(log, running=running)),
     )
 
 
@@ -295,10 +300,11 @@ def _sources(log: _Log) -> Mapping[int, Source]:
     )
 
 
-def _warnings(log: _Log) -> list[str]:
+def _warnings(log: _Log, *, running: bool) -> list[str]:
     """What a reader of the report must know about this file, a line each."""
+    memory = bool(log["header"]["content"] & HAS_MEMORY)
     return [
-        *_ending_warnings(log["ending"], bool(log["header"]["content"] & HAS_MEMORY)),
+        *([] if running else _ending_warnings(log["ending"], memory)),
         *_lost_warnings(log),
         *_symbol_warnings(log["modules"]),
     ]

@@ -1,0 +1,202 @@
+"""The hooks in the tables of a running program: which calls they see, and what they leave."""
+
+from __future__ import annotations
+
+import platform
+import subprocess
+import sys
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from proftrace.model.load import load_profile
+
+SOURCE = Path(__file__).parents[2] / "programs" / "tracker" / "slots.c"
+FIRST_VERSION = {"x86_64": "GLIBC_2.2.5", "aarch64": "GLIBC_2.17"}[platform.machine()]
+WAYS = ("by_call", "by_pointer", "by_constant", "by_name", "by_next", "by_version", "by_mapping",
+        "by_library")  # fmt: skip
+LINKED = {
+    "at once": ["-Wl,-z,now", "-Wl,-z,relro"],
+    "lazily": ["-Wl,-z,lazy", "-Wl,-z,relro"],
+    "lazily, all writable": ["-Wl,-z,lazy", "-Wl,-z,norelro"],
+}
+
+
+def build(folder: Path, name: str, *flags: str) -> Path:
+    path = folder / f"{name}.so"
+    words = ["gcc", "-shared", "-fPIC", "-O1", f'-DVERSION="{FIRST_VERSION}"', *flags]
+    subprocess.run([*words, "-o", str(path), str(SOURCE)], check=True)
+    return path
+
+
+# Sizes are 1_000_000 and the number of the way (mappings: pages), so that nobody else has them.
+PRELUDE = """
+import ctypes, os, sys
+from proftrace import Tracker
+library, other, capture, mode = sys.argv[1], sys.argv[2], sys.argv[3], int(sys.argv[4])
+WAYS = sys.argv[5:]
+def load(path, mode=os.RTLD_NOW): return ctypes.CDLL(path, mode)
+def call_all(lib, start):
+    for k, name in enumerate(WAYS):
+        way = getattr(lib, name)
+        way.restype, way.argtypes = ctypes.c_void_p, [ctypes.c_size_t]
+        # A function for each, so that each is a row of its own in the profile.
+        space = {"way": way}
+        exec(f"def call_{name}(n): return way(n)", space)
+        assert space[f"call_{name}"](start + (k << 12) + 4096)
+def pages():
+    with open("/proc/self/maps") as file:
+        return [line.split()[:2] for line in file if line.rstrip().endswith(".so")
+                and ("slots" in line or "libpython" in line or "libc" in line)]
+"""
+
+
+def run(folder: Path, program: str, library: Path, other: Path, mode: int = 0) -> Counter[int]:
+    """Run a program; return how many blocks of each size it recorded."""
+    (folder / "program.py").write_text(PRELUDE + program)
+    capture = folder / "out.bin"
+    words = [sys.executable, "program.py", str(library), str(other), str(capture), str(mode)]
+    done = subprocess.run([*words, *WAYS], cwd=folder, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (0, ""), done.stderr
+    profile = load_profile(str(capture))
+    assert list(profile.warnings) == []
+    values, sizes = profile.samples.values, Counter[int]()
+    for row in range(len(profile.samples)):
+        blocks, total = values["total_blocks"][row], values["total_bytes"][row]
+        if blocks and total % blocks == 0:
+            sizes[total // blocks] += blocks
+    return sizes
+
+
+def expected(start: int) -> dict[int, int]:
+    """Each way makes one block of its size; the C library's copy is a second one."""
+    sizes = {start + (k << 12) + 4096: 1 for k in range(len(WAYS))}
+    sizes[start + (WAYS.index("by_library") << 12) + 4096] = 2
+    return sizes
+
+
+@pytest.mark.parametrize("linked", LINKED)
+@pytest.mark.parametrize("moment", ["before", "during", "before, called before"])
+def test_every_way_to_an_allocator_is_seen(tmp_path: Path, linked: str, moment: str) -> None:
+    library = build(tmp_path, "slots", *LINKED[linked])
+    early = "lib = load(library, os.RTLD_LAZY)\n" if moment != "during" else ""
+    called = "call_all(lib, 8 << 20)\n" if "called" in moment else ""
+    program = f"""
+{early}{called}
+with Tracker(capture):
+    lib = load(library, os.RTLD_LAZY)
+    call_all(lib, 16 << 20)
+call_all(lib, 32 << 20)
+"""
+    sizes = run(tmp_path, program, library, library)
+    assert {size: sizes[size] for size in expected(16 << 20)} == expected(16 << 20)
+    assert not any(sizes[size] for size in [*expected(32 << 20), *expected(8 << 20)])
+
+
+def test_a_library_that_looks_at_its_own_needs_first_is_seen(tmp_path: Path) -> None:
+    library = build(tmp_path, "slots", *LINKED["lazily"])
+    program = """
+with Tracker(capture):
+    call_all(load(library, os.RTLD_LAZY | os.RTLD_DEEPBIND), 16 << 20)
+"""
+    sizes = run(tmp_path, program, library, library)
+    assert {size: sizes[size] for size in expected(16 << 20)} == expected(16 << 20)
+
+
+def test_what_a_library_loads_is_seen(tmp_path: Path) -> None:
+    library, other = build(tmp_path, "slots"), build(tmp_path, "slots_other")
+    program = """
+lib = load(library)
+lib.by_other.argtypes = [ctypes.c_char_p, ctypes.c_int, ctypes.c_size_t]
+with Tracker(capture):
+    lib.by_other(other.encode(), 0, 12_345_678)
+"""
+    assert run(tmp_path, program, library, other)[12_345_678] == 1
+
+
+def test_protected_pages_are_so_again(tmp_path: Path) -> None:
+    library = build(tmp_path, "slots", *LINKED["at once"])
+    program = """
+lib = load(library)
+before = pages()
+assert any("slots" in line for line in open("/proc/self/maps"))
+with Tracker(capture):
+    assert pages() == before
+assert pages() == before
+"""
+    run(tmp_path, program, library, library)
+
+
+def test_the_tables_are_as_they_were(tmp_path: Path) -> None:
+    """Pointers in the data of a library lead to the same function as before the recording."""
+    library = build(tmp_path, "slots")
+    program = """
+lib = load(library)
+def pointers():
+    # The writable part of the library's file, as it is in memory.
+    found = []
+    for line in open("/proc/self/maps"):
+        words = line.split()
+        if line.rstrip().endswith("slots.so") and "x" not in words[1]:
+            start, end = (int(word, 16) for word in words[0].split("-"))
+            found.append(ctypes.string_at(start, end - start))
+    return found
+call_all(lib, 8 << 20)
+before = pointers()
+with Tracker(capture):
+    during = pointers()
+assert before != during
+assert pointers() == before
+"""
+    run(tmp_path, program, library, library)
+
+
+# ---- what cannot be seen: docs/tracker.md lists these -------------------------------------------
+
+
+def test_what_a_library_allocates_while_it_is_loaded_is_not_seen(tmp_path: Path) -> None:
+    library = build(tmp_path, "slots", "-DAT_LOAD=23456789")
+    program = """
+with Tracker(capture):
+    call_all(load(library), 16 << 20)
+"""
+    sizes = run(tmp_path, program, library, library)
+    assert sizes[23_456_789] == 0
+    assert sizes[(16 << 20) + 4096] == 1
+
+
+def test_objects_in_a_list_of_their_own_are_not_seen(tmp_path: Path) -> None:
+    library, other = build(tmp_path, "slots"), build(tmp_path, "slots_other")
+    program = """
+lib = load(library)
+lib.by_other.argtypes = [ctypes.c_char_p, ctypes.c_int, ctypes.c_size_t]
+with Tracker(capture):
+    lib.by_other(other.encode(), 1, 12_345_678)
+"""
+    assert run(tmp_path, program, library, other)[12_345_678] == 0
+
+
+def test_a_pointer_that_was_looked_up_before_is_not_seen(tmp_path: Path) -> None:
+    library = build(tmp_path, "slots")
+    program = """
+libc = load(None)
+libc.malloc.restype, libc.malloc.argtypes = ctypes.c_void_p, [ctypes.c_size_t]
+early = libc.malloc
+early.restype = ctypes.c_void_p
+again = load(None)
+with Tracker(capture):
+    early(12_345_678)
+    late = again.malloc
+    late.restype, late.argtypes = ctypes.c_void_p, [ctypes.c_size_t]
+    late(12_345_679)
+late(12_345_670)
+with Tracker(capture + ".2"):
+    late(12_345_671)
+"""
+    sizes = run(tmp_path, program, library, library)
+    # Where the program is at a fixed address, what was looked up may be its own table's entry.
+    assert sizes[12_345_678] in (0, 1)
+    assert (sizes[12_345_679], sizes[12_345_670]) == (1, 0)
+    second = load_profile(str(tmp_path / "out.bin.2"))
+    assert 12_345_671 in second.samples.values["total_bytes"]
