@@ -11,6 +11,7 @@ from proftrace.cli.outcome import run_command
 EPILOG = """\
 lprof show FILE ...           print the table of a result file again
 lprof html FILE ...           write a page with the source and what each line cost
+lprof diff FILE FILE          compare two results, by functions and lines
 lprof export FILE ...         write it for pstats, callgrind, speedscope, flame graphs
 lprof merge FILE ... -o OUT   put several result files into one
 lprof check                   prove what the numbers are worth on this machine
@@ -19,6 +20,7 @@ Each has --help.
 # Commands that run nothing, and the module of each: loaded only when asked for.
 _COMMANDS = {
     "check": "lprof_check",
+    "diff": "lprof_diff",
     "export": "lprof_export",
     "html": "lprof_html",
     "merge": "lprof_merge",

@@ -22,7 +22,7 @@ def render_markdown(sections: Sequence[FunctionLines], options: TableOptions) ->
     lines: list[str] = []
     for section in ran:
         lines += _section(section, options, numbers, whole)
-    idle = [f"{_code(s.name)} ({_code(_place(s))})" for s in sections if not s.hits]
+    idle = [f"{code(s.name)} ({code(_place(s))})" for s in sections if not s.hits]
     if idle and not options.skip_zero:
         lines += [f"Never ran: {', '.join(idle)}", ""]
     return "\n".join(lines[:-1] or ["Nothing was recorded."]) + "\n"
@@ -40,9 +40,9 @@ def _section(
         facts.append(f"{format_share(min(section.total, whole), whole)} %")
     if section.calls:
         facts.append(f"{numbers.count(section.calls)} call{'' if section.calls == 1 else 's'}")
-    yield f"### {_code(section.name)}: {', '.join(facts)}"
+    yield f"### {code(section.name)}: {', '.join(facts)}"
     yield ""
-    yield _code(_place(section))
+    yield code(_place(section))
     yield ""
     awaits = any(values.suspended for values in section.lines.values())
     titles = ["Line", "Hits", "Time", "Per hit", *(["Await"] if awaits else []), "% time"]
@@ -51,7 +51,7 @@ def _section(
     for row in dedented(shown_rows(section, options)):
         if (values := section.lines.get(row.line)) is not None:
             cells = _cells(section, row, values, numbers, awaits)
-            yield f"| {' | '.join(cells)} | {_code(_indented(row))} |"
+            yield f"| {' | '.join(cells)} | {code(_indented(row))} |"
     yield ""
 
 
@@ -77,7 +77,7 @@ def _indented(row: Row) -> str:
     return _NO_BREAK_SPACE * (len(row.text) - len(code)) + code
 
 
-def _code(text: str) -> str:
+def code(text: str) -> str:
     """Return text as code that nothing in it ends: not a fence, not a border of the table."""
     text = _printable(text)
     if not text:
