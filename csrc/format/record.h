@@ -403,6 +403,7 @@ enum end_reason {
     END_CLEAN = 0,        /* the process ended or tracking was stopped */
     END_WRITE_FAILED = 1, /* disk full or the like: what follows was not recorded */
     END_EXEC = 2,         /* the process image was replaced */
+    END_SAVED = 3,        /* line results: the process went on; what it did later is missing */
 };
 
 struct rec_end {

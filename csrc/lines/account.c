@@ -45,6 +45,10 @@ void account_after_fork(void)
 {
     pthread_mutex_init(&lock, NULL);
     suspended_after_fork();
+    lines_threads = lines_self;
+    if (lines_self != NULL)
+        lines_self->next = NULL;
+    idle = NULL;
 }
 
 static struct lines_thread *thread_new_unlocked(void)

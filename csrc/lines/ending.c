@@ -3,18 +3,28 @@
 
 #include "format/record.h" /* enum end_reason */
 #include "lines/account.h"
+#include "lines/parts.h"
 #include "lines/sample.h"
+#include "lines/saver.h"
 
 #include <errno.h>
 #include <signal.h>
+#include <stdio.h> /* snprintf: of numbers and texts, without locale or malloc */
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
 enum ending_state { ENDING_NONE, ENDING_PENDING, ENDING_WRITING, ENDING_WRITTEN, ENDING_OVER };
 
+#define PATH_BYTES 4096
+
 static struct ending_settings ending;
+static const char *output; /* of the first process; a child's own path is one of the parts */
+static char part_path[PATH_BYTES];
+static char part_temporary[PATH_BYTES + 8];
+static bool has_exec_part;
 static int state; /* enum ending_state; atomic */
 
 static const int watched_signals[] = {SIGTERM, SIGHUP};
@@ -24,9 +34,46 @@ static bool is_our_process(void)
     return (uint32_t)getpid() == ending.result.pid;
 }
 
+/* Gives this process a part of its own: no other had this id at this time. */
+static void name_part(const struct result_settings *process)
+{
+    int n = snprintf(part_path, sizeof part_path, "%s/%u-%llu", ending.parts, process->pid,
+                     (unsigned long long)process->start_wall_ns);
+    if (n < 0 || (size_t)n >= sizeof part_path)
+        part_path[0] = '\0'; /* it cannot be written, which is said */
+    snprintf(part_temporary, sizeof part_temporary, "%s.tmp", part_path);
+}
+
+void ending_expect_children(void)
+{
+    if (is_our_process() && !ending.is_child && ending.parts != NULL)
+        (void)!mkdir(ending.parts, 0777); /* there already, or writing is going to fail */
+}
+
+static void use_part(void)
+{
+    name_part(&ending.result);
+    ending.result.path = part_path;
+    ending.result.temporary = part_temporary;
+}
+
+void ending_restart(const struct result_settings *process)
+{
+    ending.result = *process;
+    ending.is_child = true;
+    ending.quiet = true;
+    ending.report = NULL;
+    use_part();
+    __atomic_store_n(&state, ENDING_PENDING, __ATOMIC_RELEASE);
+}
+
 void ending_prepare(const struct ending_settings *settings)
 {
     ending = *settings;
+    output = settings->result.path;
+    ending.result.parts = settings->is_child ? NULL : settings->parts;
+    if (settings->is_child)
+        use_part();
     __atomic_store_n(&state, ENDING_PENDING, __ATOMIC_RELEASE);
 }
 
@@ -72,32 +119,75 @@ static void say(const char *first, const char *path, const char *reason)
         return; /* there is nobody left to tell */
 }
 
+/*
+ * The first process has ended before this child, and its folder is gone: the child adds its result
+ * to the whole.
+ */
+static int write_late(uint8_t reason)
+{
+    struct result_settings late = ending.result;
+    char path[PATH_BYTES], temporary[PATH_BYTES + 8];
+    int n = snprintf(path, sizeof path, "%s.%u.late", output, ending.result.pid);
+    int error;
+    if (n < 0 || (size_t)n >= sizeof path)
+        return ENAMETOOLONG;
+    snprintf(temporary, sizeof temporary, "%s.tmp", path);
+    late.path = path;
+    late.temporary = temporary;
+    error = result_write(&late, reason);
+    return error != 0 ? error : parts_move(path, output);
+}
+
 static bool write_result(uint8_t reason)
 {
-    int error = result_write(&ending.result, reason);
+    int error;
+    if (ending.is_child && account_is_empty())
+        return true; /* nothing of it was profiled: nobody needs to hear of it */
+    error = result_write(&ending.result, reason);
+    if (error == ENOENT && ending.is_child)
+        error = reason == END_SAVED ? 0 : write_late(reason);
     if (error != 0)
-        say("cannot write ", ending.result.path, error_text(error));
+        say("cannot write ", ending.is_child ? output : ending.result.path, error_text(error));
     return error == 0;
+}
+
+/* Waits until nobody writes. False: the result is written for good, or there is none. */
+static bool claim(void)
+{
+    for (;;) {
+        int expected = ENDING_PENDING;
+        if (__atomic_compare_exchange_n(&state, &expected, ENDING_WRITING, false, __ATOMIC_ACQ_REL,
+                                        __ATOMIC_ACQUIRE))
+            return true;
+        if (expected != ENDING_WRITING)
+            return false;
+        nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
+    }
 }
 
 void ending_write(void)
 {
-    int expected = ENDING_PENDING;
     sigset_t all, before;
     if (!is_our_process())
         return;
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before); /* our own handler must not come in between */
-    if (__atomic_compare_exchange_n(&state, &expected, ENDING_WRITING, false, __ATOMIC_ACQ_REL,
-                                    __ATOMIC_ACQUIRE)) {
+    saver_stop();
+    if (claim()) {
         bool written;
         sample_stop();
         written = write_result(END_CLEAN);
         __atomic_store_n(&state, written ? ENDING_WRITTEN : ENDING_OVER, __ATOMIC_RELEASE);
     }
     pthread_sigmask(SIG_SETMASK, &before, NULL);
-    while (__atomic_load_n(&state, __ATOMIC_ACQUIRE) == ENDING_WRITING)
-        nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
+}
+
+void ending_save(void)
+{
+    if (!is_our_process() || account_is_empty() || !claim())
+        return;
+    (void)write_result(END_SAVED);
+    __atomic_store_n(&state, ENDING_PENDING, __ATOMIC_RELEASE);
 }
 
 static void wait_for(pid_t child)
@@ -133,7 +223,7 @@ static bool run_report(void)
 /* The report says it in the same words when it shows such a result (cli/lprof.py). */
 static void say_if_nothing_was_recorded(void)
 {
-    if (ending.has_targets)
+    if (ending.has_targets || ending.result.n_parts != 0)
         return;
     if (__atomic_load_n(&lines_registry.n_codes, __ATOMIC_ACQUIRE) == 0)
         say("nothing was recorded: no function was decorated; put @profile above the functions to "
@@ -163,23 +253,46 @@ void ending_report(void)
         report_now();
 }
 
-void ending_before_exec(void)
+/* What a process had counted before it became another Python is a part, too. */
+static bool write_before_exec(bool stays_followed)
 {
-    int expected = ENDING_PENDING;
+    struct result_settings whole = ending.result;
+    bool written;
+    if (stays_followed && !ending.is_child) {
+        if (account_is_empty())
+            return false;
+        ending_expect_children();
+        use_part();
+        ending.result.parts = NULL;
+        has_exec_part = true;
+    }
+    written = write_result(stays_followed ? END_CLEAN : END_EXEC);
+    ending.result = whole;
+    return written;
+}
+
+void ending_before_exec(bool stays_followed)
+{
     sigset_t all, before;
     bool written = false;
     if (!is_our_process())
         return;
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);
-    if (__atomic_compare_exchange_n(&state, &expected, ENDING_WRITING, false, __ATOMIC_ACQ_REL,
-                                    __ATOMIC_ACQUIRE)) {
-        written = write_result(END_EXEC);
+    if (claim()) {
+        written = write_before_exec(stays_followed);
         __atomic_store_n(&state, ENDING_PENDING, __ATOMIC_RELEASE);
     }
     pthread_sigmask(SIG_SETMASK, &before, NULL);
-    if (written)
+    if (written && !stays_followed)
         report_now();
+}
+
+void ending_exec_failed(void)
+{
+    if (is_our_process() && has_exec_part)
+        unlink(part_path);
+    has_exec_part = false;
 }
 
 static void on_signal(int number)

@@ -4,6 +4,7 @@
 #include "format/block.h"
 #include "format/record.h"
 #include "lines/account.h"
+#include "lines/parts.h"
 #include "lines/sample.h"
 #include "lines/calibrate.h"
 
@@ -341,13 +342,26 @@ static bool is_stream(const char *path)
     return stat(path, &status) == 0 && !S_ISREG(status.st_mode) && !S_ISDIR(status.st_mode);
 }
 
-int result_write(const struct result_settings *settings, uint8_t end_reason)
+/* What the processes that were followed have left; only the last result takes it away. */
+static void put_parts(struct result *result, struct result_settings *settings, uint8_t end_reason)
+{
+    settings->n_parts = 0;
+    if (settings->parts == NULL || result->error != 0)
+        return;
+    result->error = end_reason == END_SAVED
+                        ? parts_copy(settings->parts, result->fd, &settings->n_parts)
+                        : parts_take(settings->parts, result->fd, &settings->n_parts);
+}
+
+int result_write(struct result_settings *settings, uint8_t end_reason)
 {
     struct result result = {.fd = -1};
     bool to_stream = is_stream(settings->path);
     result.workspace = pages_alloc(block_workspace_bytes());
     if (result.workspace == NULL)
         return ENOMEM;
+    if (to_stream && end_reason == END_SAVED)
+        goto done; /* it can be written only once */
     result.fd = to_stream
                     ? open(settings->path, O_WRONLY | O_CLOEXEC)
                     : open(settings->temporary, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
@@ -356,14 +370,15 @@ int result_write(const struct result_settings *settings, uint8_t end_reason)
         goto done;
     }
     put_everything(&result, settings, end_reason);
+    put_parts(&result, settings, end_reason);
     if (close(result.fd) < 0 && result.error == 0)
         result.error = errno;
-    if (to_stream)
-        goto done;
-    if (result.error == 0 && rename(settings->temporary, settings->path) < 0)
+    if (!to_stream && result.error == 0 && rename(settings->temporary, settings->path) < 0)
         result.error = errno;
-    if (result.error != 0)
+    if (!to_stream && result.error != 0)
         unlink(settings->temporary);
+    if (settings->parts != NULL && end_reason != END_SAVED && result.error == 0)
+        parts_drop(settings->parts, to_stream ? NULL : settings->path);
 done:
     pages_free(result.workspace, block_workspace_bytes());
     pages_free(result.buffer, result.buffer_bytes);

@@ -22,12 +22,14 @@ struct result_settings {
     uint64_t start_wall_ns;
     struct tick_anchor start;
     uint8_t session_id[16];
+    const char *parts; /* folder whose files belong behind it (parts.h); NULL = none */
+    uint32_t n_parts;  /* how many that were the last time */
 };
 
 /*
  * Returns 0, or an errno value: then neither file is there (an older one at path is kept). A device
  * or pipe at path is written to as it is.
  */
-NODISCARD int result_write(const struct result_settings *settings, uint8_t end_reason);
+NODISCARD int result_write(struct result_settings *settings, uint8_t end_reason);
 
 #endif

@@ -359,6 +359,7 @@ static const char *start(const struct sample_host *host)
     if (reason != NULL)
         return reason;
     sample_host = *host;
+    fork_prepare(host->frames, host->call_soon);
     reason = wake_start(on_signal, !host->without_perf, !host->without_ticks);
     if (reason != NULL)
         return reason;

@@ -98,3 +98,13 @@ void suspended_after_fork(void)
 {
     pthread_mutex_init(&lock, NULL);
 }
+
+void suspended_restart(const void *thread, uint64_t now, uint64_t now_raw)
+{
+    for (uint32_t i = 0; i < n_slots; i++) {
+        slots[i].thread = thread;
+        slots[i].since = now;
+        slots[i].since_raw = now_raw;
+        slots[i].spent = 0;
+    }
+}

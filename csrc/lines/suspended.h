@@ -35,4 +35,7 @@ NODISCARD bool suspended_take(const void *frame, const void *key, struct suspens
 void suspended_use_lock(void);
 void suspended_after_fork(void);
 
+/* In a forked child: all that is suspended was so from now on, as far as the child is concerned. */
+void suspended_restart(const void *thread, uint64_t now, uint64_t now_raw);
+
 #endif

@@ -9,6 +9,12 @@
 enum replaced { EXIT, EXECV, EXECVE, N_REPLACED };
 
 static PyObject *real[N_REPLACED]; /* owned */
+static bool exec_stays_followed;
+
+void exits_exec_is_followed(bool is_followed)
+{
+    exec_stays_followed = is_followed;
+}
 
 /* With the GIL until the result is written: what other threads count stands still meanwhile. */
 static void end_session(void)
@@ -48,13 +54,16 @@ static bool is_program(PyObject *path)
 static PyObject *replaced_exec(enum replaced which, PyObject *args, PyObject *kwargs)
 {
     PyObject *path = PyTuple_GET_SIZE(args) > 0 ? PyTuple_GET_ITEM(args, 0) : NULL; /* borrowed */
+    PyObject *result;
     if (path == NULL && kwargs != NULL)
         path = PyDict_GetItemString(kwargs, "path");
     if (is_program(path)) {
-        Py_BEGIN_ALLOW_THREADS ending_before_exec();
+        Py_BEGIN_ALLOW_THREADS ending_before_exec(exec_stays_followed);
         Py_END_ALLOW_THREADS
     }
-    return PyObject_Call(real[which], args, kwargs);
+    result = PyObject_Call(real[which], args, kwargs);
+    ending_exec_failed();
+    return result;
 }
 
 static PyObject *replaced_execv(PyObject *self, PyObject *args, PyObject *kwargs)

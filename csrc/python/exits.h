@@ -11,7 +11,12 @@
 
 #include "base/compiler.h"
 
+#include <stdbool.h>
+
 /* -1 with an exception set. */
 NODISCARD int exits_install(void);
+
+/* Whether what the next exec makes of this process goes on with the session. */
+void exits_exec_is_followed(bool is_followed);
 
 #endif

@@ -5,6 +5,9 @@
 #include "format/record.h"
 #include "lines/account.h"
 #include "lines/ending.h"
+#include "lines/restart.h"
+#include "lines/sample_fork.h"
+#include "lines/saver.h"
 #include "python/calibration.h"
 #include "python/code_facts.h"
 #include "python/exactness.h"
@@ -13,10 +16,15 @@
 #include "python/monitor_hot.h"
 #include "python/newcomers.h"
 #include "python/rules_view.h"
+#include "python/sampling.h"
+#include "python/starts.h"
 
 #include <pthread.h>
 #include <sys/random.h>
 #include <unistd.h>
+
+/* How old the result of a child may be that is killed, with the time to write it. */
+#define FOLLOWED_INTERVAL_NS 500000000u
 
 /* Returns a NULL-terminated array that lives as long as the process, from a sequence of bytes. */
 static char **copy_strings(PyObject *sequence)
@@ -48,6 +56,7 @@ static void after_fork_in_child(void)
 {
     registry_after_fork();
     account_after_fork();
+    saver_after_fork();
 }
 
 static void describe_process(struct result_settings *result)
@@ -62,38 +71,128 @@ static void describe_process(struct result_settings *result)
         memcpy(result->session_id, &result->start, sizeof result->session_id); /* early in boot */
 }
 
+/* Our own threads are away while the program forks. */
+static int watch_forks(void)
+{
+    const struct frame_reader *frames = NULL;
+    if (sampling_frames(&frames) != NULL)
+        frames = NULL;
+    fork_prepare(frames, Py_AddPendingCall);
+    return pthread_atfork(fork_pause, fork_resume, after_fork_in_child) == 0 ? 0 : -1;
+}
+
+static int read_settings(struct ending_settings *settings, PyObject *args)
+{
+    const char *output, *temporary, *parts = NULL;
+    PyObject *report, *environ, *folder;
+    int quiet, has_targets, is_child;
+    if (!PyArg_ParseTuple(args, "yyOOppOp:start", &output, &temporary, &report, &environ, &quiet,
+                          &has_targets, &folder, &is_child) ||
+        (folder != Py_None && (parts = PyBytes_AsString(folder)) == NULL))
+        return -1;
+    settings->result.path = registry_copy(output, strlen(output));
+    settings->result.temporary = registry_copy(temporary, strlen(temporary));
+    settings->parts = parts == NULL ? NULL : registry_copy(parts, strlen(parts));
+    if (settings->result.path == NULL || settings->result.temporary == NULL ||
+        (parts != NULL && settings->parts == NULL)) {
+        PyErr_NoMemory();
+        return -1;
+    }
+    if (report != Py_None && (settings->report = copy_strings(report)) == NULL)
+        return -1;
+    settings->quiet = quiet;
+    settings->has_targets = has_targets;
+    settings->is_child = is_child;
+    return (settings->environ = copy_strings(environ)) == NULL ? -1 : 0;
+}
+
 PyDoc_STRVAR(start_doc,
-             "start($module, output, temporary, report, environ, quiet, has_targets, /)\n--\n\n"
+             "start($module, output, temporary, report, environ, quiet, has_targets, parts,\n"
+             "      is_child, /)\n--\n\n"
              "Claim a tool id and begin the session of this process; may be called once.");
 
 static PyObject *lines_start(PyObject *self, PyObject *args)
 {
-    const char *output, *temporary;
-    PyObject *report, *environ;
-    int quiet, has_targets;
     struct ending_settings settings = {0};
     (void)self;
-    if (!PyArg_ParseTuple(args, "yyOOpp:start", &output, &temporary, &report, &environ, &quiet,
-                          &has_targets))
-        return NULL;
-    settings.result.path = registry_copy(output, strlen(output));
-    settings.result.temporary = registry_copy(temporary, strlen(temporary));
-    if (settings.result.path == NULL || settings.result.temporary == NULL)
-        return PyErr_NoMemory();
-    if (report != Py_None && (settings.report = copy_strings(report)) == NULL)
-        return NULL;
-    if ((settings.environ = copy_strings(environ)) == NULL)
-        return NULL;
-    settings.quiet = quiet;
-    settings.has_targets = has_targets;
-    if (code_facts_prepare() < 0 || monitor_start() < 0 || exits_install() < 0)
+    if (read_settings(&settings, args) < 0 || code_facts_prepare() < 0 || monitor_start() < 0 ||
+        exits_install() < 0)
         return NULL;
     describe_process(&settings.result);
     if (calibration_run(&settings.result.start) < 0)
         return NULL;
-    pthread_atfork(NULL, NULL, after_fork_in_child);
+    if (watch_forks() < 0)
+        return PyErr_NoMemory();
     ending_prepare(&settings);
     ending_watch_signals();
+    Py_RETURN_NONE;
+}
+
+PyDoc_STRVAR(save_every_doc, "save_every($module, seconds, /)\n--\n\n"
+                             "Write what there is so far every so many seconds; 0: as followed\n"
+                             "processes do.");
+
+static PyObject *lines_save_every(PyObject *self, PyObject *args)
+{
+    double seconds;
+    uint64_t interval_ns = FOLLOWED_INTERVAL_NS;
+    (void)self;
+    if (!PyArg_ParseTuple(args, "d:save_every", &seconds))
+        return NULL;
+    if (seconds > 0)
+        interval_ns = (uint64_t)(seconds * 1e9);
+    if (saver_start(interval_ns) < 0) {
+        PyErr_SetString(PyExc_RuntimeError, "no thread can be started");
+        return NULL;
+    }
+    Py_RETURN_NONE;
+}
+
+PyDoc_STRVAR(follow_starts_doc,
+             "follow_starts($module, adjust, /)\n--\n\n"
+             "Let adjust(name, args, kwargs) change how the program starts other programs.");
+
+static PyObject *lines_follow_starts(PyObject *self, PyObject *adjust)
+{
+    (void)self;
+    if (starts_install(adjust) < 0)
+        return NULL;
+    Py_RETURN_NONE;
+}
+
+PyDoc_STRVAR(exec_is_followed_doc, "exec_is_followed($module, is_followed, /)\n--\n\n"
+                                   "Say whether what the next exec makes of this process goes on\n"
+                                   "with the session.");
+
+static PyObject *lines_exec_is_followed(PyObject *self, PyObject *is_followed)
+{
+    (void)self;
+    exits_exec_is_followed(PyObject_IsTrue(is_followed) == 1);
+    Py_RETURN_NONE;
+}
+
+PyDoc_STRVAR(expect_children_doc, "expect_children($module, /)\n--\n\n"
+                                  "Prepare for the results of children; before each one starts.");
+
+static PyObject *lines_expect_children(PyObject *self, PyObject *unused)
+{
+    (void)self, (void)unused;
+    ending_expect_children();
+    Py_RETURN_NONE;
+}
+
+PyDoc_STRVAR(restart_doc, "restart($module, /)\n--\n\n"
+                          "Begin the session of a forked child, which has counted nothing yet.");
+
+static PyObject *lines_restart(PyObject *self, PyObject *unused)
+{
+    struct result_settings process = {0};
+    (void)self, (void)unused;
+    describe_process(&process);
+    hot_restart();
+    account_restart(ticks_now());
+    ending_restart(&process);
+    (void)!saver_start(FOLLOWED_INTERVAL_NS);
     Py_RETURN_NONE;
 }
 
@@ -269,6 +368,11 @@ static PyObject *lines_finish(PyObject *self, PyObject *unused)
 
 static PyMethodDef methods[] = {
     {"start", lines_start, METH_VARARGS, start_doc},
+    {"save_every", lines_save_every, METH_VARARGS, save_every_doc},
+    {"follow_starts", lines_follow_starts, METH_O, follow_starts_doc},
+    {"exec_is_followed", lines_exec_is_followed, METH_O, exec_is_followed_doc},
+    {"expect_children", lines_expect_children, METH_NOARGS, expect_children_doc},
+    {"restart", lines_restart, METH_NOARGS, restart_doc},
     {"allow_hot", lines_allow_hot, METH_VARARGS, allow_hot_doc},
     {"register", lines_register, METH_VARARGS, register_doc},
     {"decide", lines_decide, METH_VARARGS, decide_doc},

@@ -280,6 +280,11 @@ int hot_allow(uint64_t n_events, bool anyway)
     return other_tools_watch(turn_all_cold);
 }
 
+void hot_restart(void)
+{
+    turn_all_cold(COLD_UNASKED);
+}
+
 void hot_forbid(void)
 {
     give_up(COLD_CLOCK, "it was asked for (--clock)");

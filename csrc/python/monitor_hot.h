@@ -31,6 +31,9 @@ void hot_listen_to(long bit);
  */
 NODISCARD int hot_allow(uint64_t n_events, bool anyway);
 
+/* In a forked child, before account_restart: everything is cold, and may get hot again. */
+void hot_restart(void);
+
 /* Keeps everything cold because the user wants it. */
 void hot_forbid(void);
 

@@ -7,6 +7,7 @@ import sys
 
 from proftrace.cli.lprof_show import add_table_options, table_arguments
 from proftrace.cli.lprof_targets import add_target_options, read_targets
+from proftrace.cli.lprof_values import interval, parts_folder, readable
 from proftrace.cli.options import TargetParser, add_version
 from proftrace.cli.output import refuse_to_replace, resolve_output
 from proftrace.errors import UsageError
@@ -28,6 +29,18 @@ def run_parser(epilog: str = "") -> TargetParser:
     add("-o", "--outfile", metavar="FILE", help="result file (default: <script>.lprof)")
     add("-v", "--view", "--verbose", action="store_true", help="print the table at the end")
     add("-q", "--quiet", action="store_true", help="do not say where the result is")
+    add(
+        "-i",
+        "--output-interval",
+        metavar="SECONDS",
+        nargs="?",
+        type=interval,
+        const=1.0,
+        default=0.0,
+        help="write what there is so far every so often (default: 1)",
+    )
+    add("-s", "--setup", metavar="FILE", help="run a file before the program, without recording it")
+    add("--no-follow", action="store_true", help="do not record child processes")
     add("--clock", action="store_true", help="time every line by the clock, also in hot code")
     add_table_options(parser)
     add_target_options(parser)
@@ -52,6 +65,7 @@ def run(words: list[str], epilog: str) -> int:
     output = resolve_output(options.outfile or f"{base}.lprof", replace=True)
     if target.kind == "script":
         refuse_to_replace(target.value, output)
+    setup = None if not options.setup else readable(options.setup)
     report = None
     if options.view or options.stats:
         if os.path.exists(output) and not os.path.isfile(output):
@@ -69,5 +83,9 @@ def run(words: list[str], epilog: str) -> int:
             "report": report,
             "quiet": options.quiet,
             "clock": options.clock or options.raw_hits,  # only events have raw hits
+            "interval": options.output_interval,
+            "setup": setup,
+            "follow_children": not options.no_follow,
+            "parts": parts_folder(output),
         },
     )

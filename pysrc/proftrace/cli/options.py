@@ -38,14 +38,25 @@ class TargetParser(Parser):
 
     def __init__(self, prog: str, **settings: Any) -> None:
         self._value_options: set[str] = set()
+        self._number_options: set[str] = set()  # whose value may be left out
         super().__init__(prog, usage=f"{prog} [options] {TARGET_USAGE}", **settings)
 
     def add_argument(self, *names: Any, **settings: Any) -> argparse.Action:
         """Add an option, and note if it takes a value."""
         action = super().add_argument(*names, **settings)
-        if action.nargs != 0:
+        if action.nargs == "?":
+            self._number_options.update(action.option_strings)
+        elif action.nargs != 0:
             self._value_options.update(action.option_strings)
         return action
+
+    def _has_number(self, option: str, rest: Sequence[str]) -> bool:
+        """Tell whether the word behind an option whose value may be left out is its value."""
+        return (
+            option in self._number_options
+            and bool(rest)
+            and rest[0].replace(".", "", 1).isdecimal()
+        )
 
     def parse_target(self, words: Sequence[str]) -> tuple[argparse.Namespace, Target]:
         """Return the options and the target of a command line; UsageError if there is none."""
@@ -70,7 +81,10 @@ class TargetParser(Parser):
             if not word.startswith("-") or word == "-":
                 return words[:index], Target("script", word, tuple(words[index + 1 :]))
             if word.startswith("--"):
-                index += 2 if word in self._value_options else 1
+                takes_next = word in self._value_options or self._has_number(
+                    word, words[index + 1 :]
+                )
+                index += 2 if takes_next else 1
                 continue
             used, target = self._split_cluster(words, index)
             if target is not None:
@@ -97,7 +111,10 @@ class TargetParser(Parser):
                 return position, Target(kind, rest[0], tuple(rest[1:]))  # type: ignore[arg-type]
             if "-" + letter in self._value_options:
                 return (1 if word[position + 1 :] else 2), None
-        return 1, None
+            if "-" + letter in self._number_options and word[position + 1 :]:
+                return 1, None
+        last = "-" + word[-1]
+        return (2 if self._has_number(last, words[index + 1 :]) else 1), None
 
 
 def add_version(parser: Parser, tool: str) -> None:

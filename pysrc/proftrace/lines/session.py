@@ -10,7 +10,9 @@ import sys
 from proftrace import _lines
 from proftrace.errors import ProftraceError
 from proftrace.lines.decorator import profile
+from proftrace.lines.follow import follow
 from proftrace.lines.register import Register, warn
+from proftrace.lines.setup import own_argv, run_setup
 from proftrace.lines.sources import SourceTexts
 from proftrace.lines.targets import Targets
 
@@ -18,6 +20,9 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+BOOT_FOLDER = os.path.join(
+    os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "run", "boot"
+)
 # How many lines a function runs before its hits are counted by blocks and its time by samples.
 _EVENTS_UNTIL_HOT = 2000
 # For tests of counts: how many lines a function runs before its hits are counted by blocks.
@@ -25,41 +30,74 @@ _HOT_AFTER_VARIABLE = "PROFTRACE_TEST_HOT_AFTER"
 
 
 def start(settings: Mapping[str, object]) -> None:
-    """Begin to profile what is decorated, and see to it that the result is written at the end.
+    """Begin to profile what is wanted, and see to it that the result is written at the end.
 
     `settings`: "targets" (what to profile besides what is decorated, see `lines/targets.py`, or
     None), "output" (absolute path of the result), "report" (command that shows it at the end,
     or None), "quiet" (bool: do not say where the result is), "clock" (bool: time every line by the
-    clock), "program" and "argv" (of the target).
-    Raises ProftraceError if the tracer cannot start.
+    clock), "interval" (seconds between two writes of what there is so far, 0: only at the end),
+    "setup" (a file to run first, or None), "follow_children" and "parts" (folder for the results of
+    children, see csrc/lines/parts.h), "child" (this process is one), "program" and "argv" (of the
+    first process). Raises ProftraceError if the tracer cannot start.
     """
-    output = str(settings["output"])
-    report: Sequence[str] | None = settings.get("report")  # type: ignore[assignment]
+    is_child = bool(settings.get("child"))
     argv: Sequence[str] = settings.get("argv") or []  # type: ignore[assignment]
+    program = str(settings.get("program", ""))
+    if is_child:
+        argv = own_argv()
+        program = argv[0] if argv and not argv[0].startswith("-") else ""
     try:
-        _lines.start(
-            os.fsencode(output),
-            os.fsencode(f"{output}.{os.getpid()}.tmp"),
-            None if report is None else [os.fsencode(word) for word in report],
-            [name + b"=" + value for name, value in os.environb.items()],
-            bool(settings.get("quiet")),
-            settings.get("targets") is not None,
-        )
+        _start_tracer(settings, is_child)
         _allow_hot(bool(settings.get("clock")))
     except RuntimeError as error:
         raise ProftraceError(f"cannot profile: {error}") from error
-    program = str(settings.get("program", ""))
     _describe_run(program, argv, settings.get("targets") is not None)
     folder = os.getcwd()
     register = Register(SourceTexts(folder, _command_text(argv), program or None))
     wanted: Mapping[str, object] | None = settings.get("targets")  # type: ignore[assignment]
     targets = None if wanted is None else Targets(wanted, folder)
     # Handlers run in reverse order of registration, so this one runs after all of the program's.
-    atexit.register(_finish, targets)
+    atexit.register(_finish, targets, None if is_child else os.getpid(), settings.get("parts"))
     profile.connect(register.add)
     builtins.profile = profile  # type: ignore[attr-defined]
+    if settings.get("follow_children"):
+        _follow(settings)
+    setup = settings.get("setup")
+    if setup is not None and not is_child:
+        run_setup(str(setup))
     if targets is not None:
         register.watch(targets)
+
+
+def _start_tracer(settings: Mapping[str, object], is_child: bool) -> None:
+    output = str(settings["output"])
+    report: Sequence[str] | None = settings.get("report")  # type: ignore[assignment]
+    parts = settings.get("parts") if settings.get("follow_children") else None
+    interval = settings.get("interval") or 0
+    _lines.start(
+        os.fsencode(output),
+        os.fsencode(f"{output}.{os.getpid()}.tmp"),
+        None if report is None or is_child else [os.fsencode(word) for word in report],
+        [name + b"=" + value for name, value in os.environb.items()],
+        is_child or bool(settings.get("quiet")),
+        settings.get("targets") is not None,
+        None if parts is None else os.fsencode(str(parts)),
+        is_child,
+    )
+    if is_child or interval:
+        _lines.save_every(float(str(interval)))
+
+
+def _follow(settings: Mapping[str, object]) -> None:
+    """Follow children; if this process becomes another Python it stays what it is."""
+    child_boot = str(settings["child_boot"])
+    if settings.get("child"):
+        own_boot = child_boot
+    else:
+        data: dict[str, object] = eval(child_boot, {"__builtins__": {}})
+        own = {name: value for name, value in settings.items() if name != "setup"}
+        own_boot = ascii({**data, "settings": own})
+    follow(child_boot, own_boot, BOOT_FOLDER)
 
 
 def _allow_hot(clock: bool) -> None:
@@ -73,7 +111,7 @@ def _allow_hot(clock: bool) -> None:
         _lines.allow_hot(_EVENTS_UNTIL_HOT, False)
 
 
-def _finish(targets: Targets | None) -> None:
+def _finish(targets: Targets | None, first_pid: int | None, parts: object) -> None:
     """End the session: what the program printed comes before the report.
 
     A program that Python could not start leaves no result, only Python's own message.
@@ -85,7 +123,9 @@ def _finish(targets: Targets | None) -> None:
             continue
     if _never_started():
         return
-    for item in targets.missed() if targets is not None else ():
+    # Children may have run what this process did not.
+    is_alone = os.getpid() == first_pid and not (parts and os.path.isdir(str(parts)))
+    for item in targets.missed() if targets is not None and is_alone else ():
         warn(f"-p {item}: nothing of it ran in this program; check its spelling, or leave it out")
     _lines.finish()
 

@@ -14,6 +14,7 @@ from proftrace import _reader
 from proftrace.errors import CaptureFileError
 from proftrace.model.line_pickle import is_pickle, load_line_pickle
 from proftrace.model.profile import (
+    HITS,
     LINE_METRICS,
     MEMORY_METRICS,
     Arenas,
@@ -38,7 +39,10 @@ HAS_LINES = 2
 _NATIVE = 1  # option flags
 _NO_PYTHON_STACKS = 8
 _END_WRITE_FAILED = 1  # reasons of an END block
-_END_EXEC = 2
+_REASONS = {
+    2: "recording ended where the process replaced itself (exec)",
+    3: "saved while the process ran on: it was killed, or is still running",
+}
 
 type _Log = dict[str, Any]
 type _Bytes = Mapping[str, bytes]
@@ -86,7 +90,22 @@ def load_profiles(path: str, *, native: bool = True) -> list[Profile]:
         log = _read_log(path, start, native)
         profiles.append(_profile_from_log(path, log))
         start = log["next_log"]
-    return profiles
+    return _without_older(profiles)
+
+
+def _without_older(profiles: Sequence[Profile]) -> list[Profile]:
+    """Leave out what a process had saved before it wrote the whole, which is behind it."""
+    newest: dict[tuple[int, ...], int] = {}
+    for index, profile in enumerate(profiles):
+        header = profile.header
+        if HITS in profile.metrics:
+            newest[header["pid"], header["start_wall_ns"], header["start_mono_ns"]] = index
+    kept = set(newest.values())
+    return [
+        profile
+        for index, profile in enumerate(profiles)
+        if index in kept or HITS not in profile.metrics
+    ]
 
 
 def append_logs(path: str, descriptor: int, skip: Set[int] = frozenset()) -> None:
@@ -330,9 +349,8 @@ def _ending_warnings(ending: Mapping[str, Any], memory: bool) -> list[str]:
     if ending["reason"] == _END_WRITE_FAILED:
         why = os.strerror(ending["error"])
         return [f"recording stopped before the program did, writing failed: {why}; {read}"]
-    if ending["reason"] == _END_EXEC:
-        return ["recording ended where the process replaced itself (exec)"]
-    return []
+    text = _REASONS.get(ending["reason"])
+    return [] if text is None else [text]
 
 
 def _lost_warnings(log: _Log) -> list[str]:

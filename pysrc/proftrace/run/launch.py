@@ -7,9 +7,10 @@ literal (not JSON: reading JSON would import `json` and `re` into the target):
 
     {"tool": "lprof" | "memtrace", "settings": {...}, "environ": {name: text | None}, "root": path}
 
+`tag` is the kind of interpreter that this is for: a followed shell may start another one.
 `environ` is what the target's environment has to look like again, `root` the folder to import this
 package from when the target's `sys.path` does not have it. With the setting "follow_children" the
-capture library gives every Python that the target starts such a variable too: "child_boot", in
+session gives every Python that the target starts such a variable too: "child_boot", in
 whose settings "child" is true.
 """
 
@@ -154,6 +155,7 @@ def _boot_text(
         "settings": dict(settings),
         "environ": dict(environ),
         "root": PACKAGE_ROOT,
+        "tag": sys.implementation.cache_tag,
     }
     return ascii(data)
 

@@ -43,6 +43,9 @@ def _remove_from_path_variable(folder: str) -> None:
 
 
 def _start_tracer(data: dict[str, object]) -> None:
+    tag = sys.implementation.cache_tag
+    if data.get("tag", tag) != tag:
+        return  # another Python, started by a shell that was followed
     root: str = data["root"]  # type: ignore[assignment]
     known = set(sys.path_importer_cache)
     try:
