@@ -112,9 +112,13 @@ class LineResult:
 
     profile: Profile
 
-    def hits(self, file: str) -> Counter[int]:
-        """Return the hits by line of the file with this base name."""
-        return self._sum(file, "hits")
+    def hits(self, file: str, *, nested: bool = True) -> Counter[int]:
+        """Return the hits by line of the file with this base name.
+
+        Without `nested`, those of code inside a profiled function that is not decorated itself are
+        left out.
+        """
+        return self._sum(file, "hits", nested)
 
     def seconds(self, file: str, line: int) -> float:
         """Return the inclusive time of a line."""
@@ -128,12 +132,18 @@ class LineResult:
             for row in self.profile.calls.function
         ]
 
-    def _sum(self, file: str, metric: str) -> Counter[int]:
+    def _sum(self, file: str, metric: str, nested: bool = True) -> Counter[int]:
         strings, lines = self.profile.strings, self.profile.lines
+        names = {name for _, name, _ in self.functions()}
         total: Counter[int] = Counter()
         for row, function in enumerate(lines.function):
             name = strings[self.profile.functions.file[function]]
-            if os.path.basename(name) == file:
+            own = strings[self.profile.functions.qualname[function]]
+            if os.path.basename(name) != file:
+                continue
+            first = self.profile.functions.first_line[function]
+            is_inside = own.rpartition(".<locals>.")[0] in names and not nested
+            if not (is_inside and "@profile" not in Path(name).read_text().split("\n")[first - 1]):
                 total[lines.line[row]] += lines.values[metric][row]
         return total
 

@@ -37,8 +37,8 @@ def follow(child_boot: str, own_boot: str, boot_folder: str) -> None:
     _lines.follow_starts(starts.adjust)
     # A .pth file may have imported it before us, with the function as it was.
     subprocess, inner = sys.modules.get("subprocess"), sys.modules.get("_posixsubprocess")
-    if subprocess is not None and hasattr(subprocess, "_fork_exec"):
-        subprocess._fork_exec = inner.fork_exec  # type: ignore[union-attr]
+    if subprocess is not None and inner is not None and hasattr(subprocess, "_fork_exec"):
+        setattr(subprocess, "_fork_exec", inner.fork_exec)  # noqa: B010 - a name of its own
 
 
 class _Starts:

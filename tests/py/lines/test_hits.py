@@ -21,7 +21,7 @@ def hits_of(source: str, folder: Path) -> Counter[int]:
     script.write_text(source)
     run = lprof(["-q", "-o", "r.lprof", str(script)], folder)
     assert (run.status, run.stderr) == (0, "")
-    return load_lines(folder / "r.lprof").hits("program.py")
+    return load_lines(folder / "r.lprof").hits("program.py", nested=False)
 
 
 def test_every_statement_of_the_zoo_is_counted_as_often_as_it_began(tmp_path: Path) -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from case_runs import LineResult, Run, load_lines, lprof
-from proftrace.model.load import load_profile
+from proftrace.model.load import load_profile, load_profiles
 from proftrace.model.profile import REGIME_HOT
 
 ZOO = Path(__file__).resolve().parents[2] / "programs" / "hits_zoo.py"
@@ -286,7 +286,7 @@ def test_hits_do_not_depend_on_when_code_gets_hot(
     hits = hits_of(PROGRAMS[name], tmp_path, after=after)
     assert hits == clock_hits[name]
     assert any(hot_functions(tmp_path))
-    assert after > 5 or all(hot_functions(tmp_path))
+    assert after > 4 or all(hot_functions(tmp_path))
 
 
 # Threads that are still running when the result is written, at many different places.
@@ -352,7 +352,10 @@ def test_frames_that_still_run_are_counted_up_to_where_they_stand(
 ) -> None:
     options = [] if after else ["--clock"]
     record(RUNNING.replace("{end}", end), tmp_path, *options, after=after)
-    hits = LineResult(load_profile(str(tmp_path / "r.lprof"))).hits("program.py")
+    # A Python that it becomes goes on with the session, and puts what was counted into its result.
+    hits = Counter[int]()
+    for profile in load_profiles(str(tmp_path / "r.lprof")):
+        hits += LineResult(profile).hits("program.py")
     assert [hits[line] for line in range(19, 28)] == [600, 600, 600, 2, 2, 2, 0, 598, 0]
     assert [hits[line] for line in range(31, 35)] == [1, 1, 0, 0]
     turns = hits[6]
