@@ -13,6 +13,7 @@ from typing import Any
 from proftrace import _reader
 from proftrace.errors import CaptureFileError
 from proftrace.model.line_pickle import is_pickle, load_line_pickle
+from proftrace.model.orphans import without_orphans
 from proftrace.model.profile import (
     HITS,
     LINE_METRICS,
@@ -183,6 +184,12 @@ def _profile_from_log(path: str, log: _Log, *, running: bool = False) -> Profile
     metrics = (*(MEMORY_METRICS if content & HAS_MEMORY else ()),)
     metrics += (*(LINE_METRICS if content & HAS_LINES else ()),)
     functions, frames, stacks = log["functions"], log["frames"], log["stacks"]
+    calls = _calls(log["calls"])
+    table = _lines(log["lines"], log["buckets"]["count"])
+    lines, edges, n_orphans = without_orphans(calls, table, _edges(log["edges"]))
+    warnings = _warnings(log, running=running)
+    if n_orphans:
+        warnings.append(f"damaged: {format_count(n_orphans)} rows of no known function left out")
     return Profile(
         path=path,
         metrics=metrics,
@@ -198,9 +205,9 @@ def _profile_from_log(path: str, log: _Log, *, running: bool = False) -> Profile
         stacks=StackTable(_ids(stacks["parent"]), _ids(stacks["frame"])),
         threads=_threads(log["threads"]),
         samples=_samples(log),
-        calls=_calls(log["calls"]),
-        lines=_lines(log["lines"], log["buckets"]["count"]),
-        edges=_edges(log["edges"]),
+        calls=calls,
+        lines=lines,
+        edges=edges,
         marks=_marks(log),
         sources=_sources(log),
         meta=MappingProxyType(log["meta"]),
@@ -208,7 +215,7 @@ def _profile_from_log(path: str, log: _Log, *, running: bool = False) -> Profile
         totals=MappingProxyType(log["totals"]),
         size_histogram=tuple(log["size_histogram"]),
         python_heap=_python_heap(log["python_heap"]),
-        warnings=tuple(f"{printable(path)}: {text}" for text in _warnings(log, running=running)),
+        warnings=tuple(f"{printable(path)}: {text}" for text in warnings),
     )
 
 

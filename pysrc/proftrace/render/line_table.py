@@ -24,6 +24,7 @@ _NO_LIMIT = 10_000  # columns: a file is as wide as its lines
 _HEADER = ("Line #", "Hits", "Time", "Per Hit", "% Time", "Line Contents")
 # Least widths of the columns in front of the text; `Hits`, `Time` and `Per Hit` grow.
 _WIDTHS = (6, 9, 12, 8, 8)
+_MOST_BLANK = 100_000  # rows without text: no function has more, a file may say that one has
 _NO_SOURCE = """
 Could not find file {file}
 Are you sure you are running this program from the same directory
@@ -106,8 +107,9 @@ def shown_rows(
 ) -> Sequence[Row]:
     """Return the rows to show: all, unless it was asked to leave out those that cost little (and,
     with `waits`, where nothing waited)."""
-    if section.source is None:
-        lines = range(section.first_line, section.first_line + _lines_without_source(section))
+    n_blank = _lines_without_source(section)
+    if section.source is None and n_blank <= _MOST_BLANK:
+        lines = range(section.first_line, section.first_line + n_blank)
         rows = [Row(line, line, "") for line in lines]
     else:
         rows = list(section.rows())

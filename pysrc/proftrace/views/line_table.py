@@ -7,9 +7,9 @@ import io
 import math
 import re
 import tokenize
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import lru_cache
+from functools import cached_property
 from itertools import zip_longest
 
 from proftrace.model.profile import (
@@ -29,7 +29,6 @@ from proftrace.model.profile import (
 )
 from proftrace.views.logical_lines import LogicalLines, logical_lines
 
-_ENDLESS = 1 << 63
 # Code that has no block of its own under its first line, unlike `def` and `lambda`.
 _EXPRESSIONS = ("<genexpr>", "<listcomp>", "<setcomp>", "<dictcomp>")
 # Without any of these inspect would look for a block in all that follows.
@@ -118,7 +117,7 @@ def combine_errors(one: int, other: int) -> int:
     return round(math.hypot(one, other))
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)  # without slots: sums over its lines are kept once they were asked for
 class FunctionLines:
     """One section of the table.
 
@@ -167,7 +166,7 @@ class FunctionLines:
         values = self.lines.get(line)
         return 100 * values.inclusive / self.total if values and self.total else 0.0
 
-    @property
+    @cached_property
     def total(self) -> int:
         """The time of the function, callees included, in nanoseconds: the sum of its lines' times.
 
@@ -176,12 +175,12 @@ class FunctionLines:
         """
         return min(self.inclusive, sum(values.inclusive for values in self.lines.values()))
 
-    @property
+    @cached_property
     def error(self) -> int:
         """The error of the total: one standard deviation, in nanoseconds."""
         return round(math.hypot(*(values.inclusive_error for values in self.lines.values())))
 
-    @property
+    @cached_property
     def hits(self) -> int:
         """The sum of the lines' hits; 0: the function never ran."""
         return sum(values.hits for values in self.lines.values())
@@ -220,8 +219,23 @@ def sections_by_key(
         for row, function in enumerate(profile.calls.function):
             sums.setdefault(keys[function], _Sum()).add(profile, row)
         _add_lines(profile, keys, sums, reading)
-    layouts = _layouts(sums)
-    return {key: _section(key, one, layouts[key[3]], reading) for key, one in sums.items()}
+    texts = {text: _Text.of(text) for text in dict.fromkeys(key[3] for key in sums)}
+    return {key: _section(key, one, texts[key[3]], reading) for key, one in sums.items()}
+
+
+@dataclass(frozen=True, slots=True)
+class _Text:
+    """The text of a file, taken apart once for all functions in it. `lines` None: not known."""
+
+    lines: Sequence[str] | None
+    layout: LogicalLines
+
+    @staticmethod
+    def of(text: str | None) -> _Text:
+        if text is None:
+            return _Text(None, LogicalLines())
+        # Not splitlines: only what ends a line for Python may end one here.
+        return _Text(io.StringIO(text, newline=None).readlines(), logical_lines(text))
 
 
 @dataclass(slots=True)
@@ -244,12 +258,6 @@ class _Sum:
     def add_line(self, line: int, values: LineValues) -> None:
         """Add the values of a line."""
         self.lines[line] = self.lines[line] + values if line in self.lines else values
-
-
-def _layouts(keys: Iterable[FunctionKey]) -> dict[str | None, LogicalLines]:
-    """Return the statements of each text, once for all functions in it."""
-    texts = dict.fromkeys(key[3] for key in keys)
-    return {text: LogicalLines() if text is None else logical_lines(text) for text in texts}
 
 
 def function_keys(profile: Profile) -> dict[int, FunctionKey]:
@@ -276,34 +284,36 @@ def _add_lines(
     """Add the lines of one profile."""
     table = profile.lines
     fields = _FIELDS | {"hits": RAW_HITS} if reading.raw_hits else _FIELDS
-    # Taking out the tracer's own cost can leave a cheap line slightly below nothing.
-    least = -_ENDLESS if reading.raw_times else 0
     columns = {name: table.values[metric.name] for name, metric in fields.items()}
     for row, function in enumerate(table.function):
-        numbers = {name: max(least, column[row]) for name, column in columns.items()}
-        values = LineValues(**numbers, histogram=tuple(table.histogram(row)))
+        # Taking out the tracer's own cost can leave a cheap line slightly below nothing.
+        numbers = {name: max(0, column[row]) for name, column in columns.items()}
+        if reading.raw_times:
+            numbers |= {name: columns[name][row] for name in ("inclusive", "exclusive")}
+        histogram = tuple(max(0, count) for count in table.histogram(row))
+        values = LineValues(**numbers, histogram=histogram)
         if values == LineValues(0, 0, 0, 0):
             continue
         sums[keys[function]].add_line(table.line[row], values)
 
 
-def _section(
-    key: FunctionKey, found: _Sum, layout: LogicalLines, reading: Reading
-) -> FunctionLines:
-    file, first_line, name, text = key
+def _section(key: FunctionKey, found: _Sum, text: _Text, reading: Reading) -> FunctionLines:
+    file, first_line, name, _ = key
     lines, regimes = dict(sorted(found.lines.items())), found.regimes
     if reading.raw_hits and "samples" in regimes:
         lines = {line: replace(one, hits=0) for line, one in lines.items()}
     # A result of the first writers has no histograms, and everything in it was timed by the clock.
     if lines and (not regimes or any(values.histogram for values in lines.values())):
         regimes = {"clock", *regimes}
-    source = None if text is None else _block(text, name, max(first_line, 1), max(lines, default=0))
+    source = None
+    if text.lines is not None:
+        source = _block(text.lines, name, max(first_line, 1), max(lines, default=0))
     last_line = first_line + len(source or ()) - 1
     statements = {}
     if reading.statements and source:
-        for first, last in layout.within(first_line, last_line).items():
-            text = layout.join(first, source[first - first_line : last - first_line + 1])
-            statements[first] = last, text
+        for first, last in text.layout.within(first_line, last_line).items():
+            parts = source[first - first_line : last - first_line + 1]
+            statements[first] = last, text.layout.join(first, parts)
     return FunctionLines(
         file,
         name,
@@ -314,7 +324,7 @@ def _section(
         _one_a_statement(lines, statements),
         tuple(sorted(regimes)),
         statements,
-        frozenset(line for line in layout.loops if first_line <= line <= last_line),
+        frozenset(line for line in text.layout.loops if first_line <= line <= last_line),
     )
 
 
@@ -340,19 +350,12 @@ def _together(parts: Sequence[LineValues], hits: int) -> LineValues:
     return replace(whole, hits=hits, shortest=0, longest=0, histogram=())
 
 
-@lru_cache(maxsize=64)
-def _lines_of(text: str) -> list[str]:
-    """Return the lines of a file: one split for all of its functions."""
-    # Not splitlines: only what ends a line for Python may end one here.
-    return io.StringIO(text, newline=None).readlines()
-
-
-def _block(text: str, name: str, first_line: int, last_line: int) -> list[str]:
-    """Return the lines of a function in the text of its file, at least up to `last_line`.
+def _block(lines: Sequence[str], name: str, first_line: int, last_line: int) -> list[str]:
+    """Return the lines of a function out of those of its file, at least up to `last_line`.
 
     The end of a block is where inspect sees it, as line_profiler does it.
     """
-    following = _lines_of(text)[first_line - 1 :]
+    following = lines[first_line - 1 :]
     length = last_line - first_line + 1
     short_name = name.rpartition(".")[2]
     if short_name == "<module>":

@@ -274,3 +274,42 @@ def test_nonsense_in_the_facts_of_a_run_is_survived(
     path.write_bytes(log.data())
     out, _ = show(capsys, "--stats", str(path))
     assert "\x1b" not in out
+
+
+def test_counts_beyond_all_numbers_are_survived(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    log = LogWriter(content=2)
+    log.source(1, "f.py", TEXT)
+    number = log.code("f", "f.py", 1)
+    log.lines(
+        function_record(number, 1, 1, 9, 9),
+        line_record(number, 2, 1, 9, 9, details=line_details(1, 1, [1, (1 << 64) - 1])),
+    )
+    log.end()
+    path = tmp_path / "r.lprof"
+    path.write_bytes(log.data())
+    out, _ = show(capsys, "--stats", str(path))
+    assert "0 ns █ 2 ns" in out
+
+
+def test_raw_times_may_be_below_zero(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    log = LogWriter(content=2)
+    log.source(1, "f.py", TEXT)
+    number = log.code("f", "f.py", 1)
+    log.lines(
+        function_record(number, 1, 1, 90, 90),
+        line_record(number, 2, 1, -7, -7),
+        line_record(number, 3, 1, 97, 97),
+    )
+    log.end()
+    path = tmp_path / "r.lprof"
+    path.write_bytes(log.data())
+
+    def times(*options: str) -> list[int]:
+        out, _ = show(capsys, "--format=json", *options, str(path))
+        return [line["inclusive_ns"] for line in json.loads(out)["functions"][0]["lines"]]
+
+    assert times() == [0, 97]
+    assert times("--raw") == [-7, 97]
+    assert "     2         1           -7" in show(capsys, "--raw", str(path))[0]

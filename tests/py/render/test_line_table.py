@@ -194,3 +194,10 @@ def test_lines_that_cost_little_are_left_out_when_asked_for(
     text = rendered(busy, options)
     assert list(rows_of(text)) == lines
     assert "Total time: 1274.57 s" in text
+
+
+def test_a_file_that_claims_endless_lines_is_shown_at_once(tmp_path: Path) -> None:
+    code = code_of("def f(): pass\n", "f.py", "f")
+    path = tmp_path / "r.lprof"
+    write_line_log(path, "f.py", None, {code: [(2, 1, 5), (4_000_000_000, 1, 5)]})
+    assert list(rows_of(rendered(path, TableOptions()).replace("4000000000", "     9"))) == [2, 9]
