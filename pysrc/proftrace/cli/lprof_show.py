@@ -179,6 +179,7 @@ def _text(
     from proftrace.render.line_stats import render_stats
     from proftrace.render.terminal import Terminal, terminal_of
     from proftrace.views.line_filter import FunctionFilter, measured_time, select_functions
+    from proftrace.views.nesting import outer_functions
 
     sections = {key: one.lines for key, one in stats.items()}
     wanted = FunctionFilter(options.top, options.min_pct)
@@ -195,7 +196,9 @@ def _text(
         terminal = Terminal(width=_NO_LIMIT, color=options.color == "always")
     else:
         terminal = terminal_of(sys.stdout, options.color)
-    title = _title(profiles, len(stats), len(shown))
+    n_functions = len(outer_functions(list(sections.values())))
+    n_shown = len(outer_functions([one.lines for one in shown.values()]))
+    title = _title(profiles, n_functions, n_shown)
     if options.stats:
         return render_stats(shown, profiles, terminal, title)
     return _table([one.lines for one in shown.values()], table, options, terminal, title)

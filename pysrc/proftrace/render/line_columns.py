@@ -10,8 +10,9 @@ from proftrace.units import format_count, format_time
 from proftrace.views.line_filter import COLD_PERCENT
 from proftrace.views.line_table import FunctionLines, LineValues
 
+AWAIT = "await"
 _LEAST_SOURCE = 30  # columns for the text, before less important columns are left out
-_LEFT_OUT_FIRST = ("per hit", "bar", "self", "await")
+_LEFT_OUT_FIRST = ("per hit", "bar", "self", AWAIT)
 _BAR_WIDTHS = (9, 5)  # where there is room, and where there is less
 LOOP_MARK = "*"
 
@@ -96,17 +97,13 @@ def common_widths(sections: Sequence[FunctionLines], numbers: Numbers) -> Widths
 
 
 def fit_layout(
-    sections: Sequence[FunctionLines],
-    widths: Widths,
-    numbers: Numbers,
-    terminal: Terminal,
-    longest: int,
+    section: FunctionLines, widths: Widths, numbers: Numbers, terminal: Terminal, longest: int
 ) -> Layout:
-    """Choose the columns for one function and those inside it, whose longest line of text is given:
-    what the width has no room for is left out, least important first."""
+    """Choose the columns for a function whose longest line of text is given: what the width has no
+    room for is left out, least important first."""
     needed = min(longest, _LEAST_SOURCE)
     for bar_width in _BAR_WIDTHS:
-        columns = _columns(sections, widths, numbers, _Bar(terminal, bar_width))
+        columns = _columns(section, widths, numbers, _Bar(terminal, bar_width))
         layout = Layout(widths.number, columns)
         if terminal.width - layout.left_width() >= (longest if bar_width > 5 else needed):
             return layout
@@ -130,14 +127,15 @@ class _Bar:
         return self.terminal.bar(share / 100 if share >= COLD_PERCENT else 0.0, self.width)
 
 
-def _columns(
-    sections: Sequence[FunctionLines], widths: Widths, numbers: Numbers, bar: _Bar
-) -> list[Column]:
-    """Return the columns that say something about these functions."""
-    values = [one for section in sections for one in section.lines.values()]
+def _columns(section: FunctionLines, widths: Widths, numbers: Numbers, bar: _Bar) -> list[Column]:
+    """Return the columns that say something about a function."""
+    values = section.lines.values()
 
     def per_hit(one: LineValues, _share: float) -> str:
         return numbers.time(round(one.inclusive / one.hits)) if one.hits else ""
+
+    def awaited(one: LineValues, _share: float) -> str:
+        return numbers.time(one.suspended) if one.suspended else ""
 
     columns = [
         Column("hits", widths.hits, lambda v, _: numbers.count(v.hits) if v.hits else ""),
@@ -147,11 +145,7 @@ def _columns(
         columns.append(Column("self", widths.time, lambda v, _: numbers.time(v.exclusive)))
     columns.append(Column("per hit", widths.time, per_hit))
     if any(one.suspended for one in values):
-        columns.append(
-            Column(
-                "await", widths.time, lambda v, _: numbers.time(v.suspended) if v.suspended else ""
-            )
-        )
+        columns.append(Column(AWAIT, widths.time, awaited))
     columns += [
         Column("bar", bar.width, bar.cell, heat=True),
         Column("%", 5, lambda _, share: f"{share:.1f}", heat=True),

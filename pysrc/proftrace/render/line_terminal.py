@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from proftrace.render.line_calls import callers_of, short_path
 from proftrace.render.line_columns import (
+    AWAIT,
     LOOP_MARK,
     Layout,
     Numbers,
@@ -26,6 +27,7 @@ _FOLDED_RUN = 3  # cold lines in a row are folded into one; each one when that w
 _TELLING_ERROR = 0.01  # of the total: from there on the heading says it
 _WIDEST_HEADING = 100
 _MOST_NAMED = 4  # functions in the last line
+_MOST_IDLE = 5  # functions that never ran, named one by one
 _MARK = re.compile(r"\s*@(\w+\.)*profile\s*")
 # Share of the whole above which a line stands out, and how; the steps other profilers have too.
 _HEAT = ((60.0, "red"), (20.0, "yellow"), (5.0, "green"))
@@ -90,9 +92,9 @@ def render_terminal(
     lines.append("")
     for section, inner in nested:
         lines += _section(section, inner, page)
-    idle = [section for section in sections if not section.hits]
+    idle = [section for section, _ in outer_functions(sections) if not section.hits]
     if idle and not options.skip_zero:
-        lines += _idle(idle, terminal)
+        lines += _idle(idle, page)
     lines += _notes(page)
     if nested and options.summarize:
         lines += _summary([section for section, _ in nested], page)
@@ -106,7 +108,7 @@ def _section(section: FunctionLines, inner: Sequence[FunctionLines], page: _Page
     terminal = page.terminal
     rows = _texts(section, everything=page.options.all_lines)
     longest = max((display_width(row.text) for row in rows), default=0)
-    layout = fit_layout([section, *inner], page.widths, page.numbers, terminal, longest)
+    layout = fit_layout(section, page.widths, page.numbers, terminal, longest)
     part = _Part(section, inner, layout)
     yield _heading(section, page)
     yield terminal.style((layout.head() + "source").rstrip(), "dim")
@@ -206,11 +208,15 @@ def _row(part: _Part, row: Row, page: _Page) -> Iterator[str]:
 
 
 def _inner_rows(part: _Part, row: Row, page: _Page) -> Iterator[str]:
-    """Yield what the unnamed functions on these lines took, a row for each of their lines."""
+    """Yield what the unnamed functions on these lines took, a row for each of their lines; but not
+    how long they were suspended: a generator expression always is, from one value to the next."""
     branch = page.terminal.symbol("└ ", "+ ")
     for name, values in part.inner_lines(row):
         columns = part.layout.columns
-        cells = ["" if column.heat else column.cell(values, 0.0) for column in columns]
+        cells = [
+            "" if column.heat or column.title == AWAIT else column.cell(values, 0.0)
+            for column in columns
+        ]
         if part.section.loops:
             cells[0] += " "
         yield _extra_row(part, cells, f"{_indent(row.text)}{branch}{name}", page)
@@ -245,11 +251,16 @@ def _folded_row(part: _Part, rows: Sequence[Row], page: _Page) -> str:
     return page.terminal.style(f"  {mark:>{part.layout.number_width}}  {what}", "dim")
 
 
-def _idle(sections: Sequence[FunctionLines], terminal: Terminal) -> Iterator[str]:
-    """Yield a line for each function that was registered but never ran."""
-    for section in sections:
+def _idle(sections: Sequence[FunctionLines], page: _Page) -> Iterator[str]:
+    """Yield a line for each function that was registered but never ran, if they are not many."""
+    terminal = page.terminal
+    n_named = len(sections) if page.options.all_lines else _MOST_IDLE
+    for section in sections[:n_named]:
         place = f"{short_path(section.file)}:{section.first_line}"
         text = f"never ran: {printable(section.name)}  {place}"
+        yield terminal.style(terminal.cut(text, terminal.width), "dim")
+    if len(sections) > n_named:
+        text = f"never ran: {page.numbers.count(len(sections) - n_named)} more functions"
         yield terminal.style(terminal.cut(text, terminal.width), "dim")
     yield ""
 
@@ -260,7 +271,7 @@ def _notes(page: _Page) -> Iterator[str]:
     fold = terminal.symbol("⋮", ":")
     notes = [
         (page.has_loops, f"{LOOP_MARK} a loop on one line is one hit; its rounds are not counted"),
-        (page.has_folds, f"{fold} cold lines, folded: --all shows them"),
+        (page.has_folds, f"{fold} cold lines, folded: lprof show --all shows them"),
     ]
     shown = [note for is_needed, note in notes if is_needed]
     for note in shown:

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from proftrace.views.line_table import FunctionKey, FunctionLines, Row
+from proftrace.views.nesting import outer_functions
 
 COLD_PERCENT = 0.5  # of its function's time: a line with less is not worth a look
 
@@ -31,16 +32,17 @@ def select_functions(
     sections: Mapping[FunctionKey, FunctionLines], wanted: FunctionFilter
 ) -> list[FunctionKey]:
     """Return the functions to show, in their order; when some are left out, those that never ran
-    are among them."""
-    keys = list(sections)
+    are among them. Lambdas and generator expressions go with the function they stand in."""
+    if wanted == FunctionFilter():
+        return list(sections)
+    groups = [group for group in outer_functions(list(sections.values())) if group[0].hits]
     if wanted.min_percent is not None:
         least = measured_time(list(sections.values())) * wanted.min_percent / 100
-        keys = [key for key in keys if sections[key].total >= least and sections[key].hits]
+        groups = [group for group in groups if group[0].total >= least]
     if wanted.top is not None:
-        ran = [key for key in keys if sections[key].hits]
-        hottest = set(sorted(ran, key=lambda key: -sections[key].total)[: wanted.top])
-        keys = [key for key in keys if key in hottest]
-    return keys
+        groups = sorted(groups, key=lambda group: -group[0].total)[: wanted.top]
+    shown = {id(one) for outer, inner in groups for one in (outer, *inner)}
+    return [key for key, section in sections.items() if id(section) in shown]
 
 
 def wanted_rows(

@@ -80,7 +80,7 @@ def test_cold_lines_are_folded_and_counted(sections: list[FunctionLines]) -> Non
     folded = [line for line in lines if "⋮" in line]
     assert [line.split("⋮")[1].strip() for line in folded] == [
         "5 lines, 0.0 %",
-        "cold lines, folded: --all shows them",
+        "cold lines, folded: lprof show --all shows them",
     ]
     everything = "\n".join(render(sections, Terminal(200), all_lines=True))
     assert "⋮" not in everything
@@ -332,3 +332,28 @@ def test_an_error_that_tells_is_in_the_heading(error: int, total: str) -> None:
     heading = render([section], Terminal(100))[2]
     assert heading.startswith("f  a.py:1-1  ")
     assert heading.endswith(f"  {total}  100.0 %  2 calls")
+
+
+def test_many_functions_that_never_ran_do_not_hide_the_table() -> None:
+    idle = [FunctionLines("a.py", f"f{n}", n, 0, 0, ["def f(): pass"], {}) for n in range(1, 40)]
+    lines = render([*idle, plain_section()], Terminal(100))
+    named = [line for line in lines if line.startswith("never ran: ")]
+    assert named[0] == "never ran: f1  a.py:1"
+    assert named[5:] == ["never ran: 34 more functions"]
+    everything = render([*idle, plain_section()], Terminal(100), all_lines=True)
+    assert len([line for line in everything if line.startswith("never ran: f")]) == 39
+
+
+def test_unnamed_functions_that_never_ran_go_with_their_surroundings(tmp_path: Path) -> None:
+    outer, *inner = nested_sections(tmp_path)
+    never = [dataclasses.replace(one, lines={}) for one in inner]
+    text = "\n".join(render([outer, *never], Terminal(100)))
+    assert "never ran" not in text
+    assert "<lambda>" not in text
+
+
+def test_the_await_column_is_for_the_functions_own_lines(tmp_path: Path) -> None:
+    outer, genexpr, _ = nested_sections(tmp_path)
+    suspended = {line: dataclasses.replace(v, suspended=9) for line, v in genexpr.lines.items()}
+    lines = render([outer, dataclasses.replace(genexpr, lines=suspended)], Terminal(100))
+    assert not any("await" in line for line in lines)

@@ -80,3 +80,10 @@ def test_where_a_function_waited_counts_too() -> None:
     rows = list(section.rows())
     assert wanted_rows(section, rows, 50, 0) == [False, True, True, False]
     assert wanted_rows(section, rows, 50, 0, waits=False) == [False, True, False, False]
+
+
+def test_unnamed_functions_go_with_the_one_they_stand_in() -> None:
+    inner = function("hot.<locals>.<lambda>", 1)
+    sections = {**SECTIONS, ("a.py", 1, inner.name, None): inner}
+    chosen = select_functions(sections, FunctionFilter(top=1))
+    assert [key[2] for key in chosen] == ["hot", "hot.<locals>.<lambda>"]
