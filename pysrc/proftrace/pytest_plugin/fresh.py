@@ -22,6 +22,7 @@ def set_up(item: pytest.Item) -> None:
         if isinstance(item.parent, pytest.Class):
             item.__dict__.pop("_instance", None)
             item.__dict__.pop("_obj", None)
+            assert item.obj  # makes the instance, which a tear-down of unittest takes for granted
         item._initrequest()
     item.ihook.pytest_runtest_setup(item=item)
     _report(item, "setup")

@@ -149,8 +149,10 @@ def check(item: pytest.Item) -> None:
     """Fail a test whose markers cannot be followed, with one line."""
     try:
         requests_of(item)
+        return
     except UsageError as error:
-        pytest.fail(str(error), pytrace=False)
+        reason = str(error)
+    pytest.fail(reason, pytrace=False)  # outside of the handler: not "while handling another"
 
 
 def requests_of(item: pytest.Item) -> list[Request]:

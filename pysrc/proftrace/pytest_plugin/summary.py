@@ -42,6 +42,7 @@ def note(
         return
     only = any(limit.current_thread_only for limit in limits)
     held = held_at_peak(profile, recording.scope, current_thread_only=only)
+    item.user_properties.append(("memtrace_peak_bytes", held.bytes))
     item.stash[_note_key] = {
         "peak": held.bytes,
         "allocations": profile.totals["n_allocations"],
@@ -61,14 +62,13 @@ class _Summary:
     def pytest_runtest_makereport(
         self, item: pytest.Item, call: pytest.CallInfo[None]
     ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
-        """Put the note of a test into the report of its call, and its peak into its properties."""
+        """Put the note of a test into the report of its call."""
         report = yield
         found = item.stash.get(_note_key, None)
         if call.when == "call" and found is not None and not fresh.is_between(item):
             del item.stash[_note_key]
             # What stands in a report's dict travels from a worker to the controller.
             report.__dict__["memtrace"] = found
-            report.user_properties.append(("memtrace_peak_bytes", found["peak"]))
         return report
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:

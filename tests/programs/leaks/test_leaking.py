@@ -201,7 +201,7 @@ def test_weak_dict_with_values_that_refer_to_the_key():
     WEAK[node] = [node]
 
 
-def test_class_made_at_each_call():
+def test_class_kept_in_a_registry():
     """Classes kept in a registry."""
     KEEP.append(type("Model", (), {"n": next(numbers)}))
 
