@@ -91,6 +91,8 @@ def refuse_to_replace_captures(named: Sequence[str], output: str) -> None:
 
 
 def _is_capture(path: str) -> bool:
+    if not os.path.isfile(path):  # a pipe would wait for its writer
+        return False
     try:
         with open(path, "rb") as file:
             return file.read(len(_MAGIC)) == _MAGIC

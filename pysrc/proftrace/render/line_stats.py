@@ -149,7 +149,7 @@ def _regime(one: FunctionStats) -> str:
 
 
 def _rows(one: FunctionStats, terminal: Terminal) -> Iterator[str]:
-    """Yield the lines that ran: one table, or two of them where one would be too wide."""
+    """Yield the lines that ran: one table, or several where one would be too wide."""
     section = one.lines
     titles = [terminal.symbol("±", "+-") if title == "±" else title for title in _TITLES]
     cells = [titles, *(_cells(line, values) for line, values in section.lines.items())]
@@ -167,8 +167,21 @@ def _rows(one: FunctionStats, terminal: Terminal) -> Iterator[str]:
     if sum(_widths(whole)[:-1]) + _LEAST_SOURCE <= terminal.width:
         yield from _block(whole, len(used), terminal)
     else:
-        yield from _block(numbers, len(used), terminal)
+        for part in _parts(numbers, terminal.width):
+            yield from _block(part, len(part[0]), terminal)
         yield from _block(lines, 1, terminal)
+
+
+def _parts(table: Sequence[Sequence[str]], width: int) -> Iterator[list[list[str]]]:
+    """Yield a table in parts that are not wider; each has the first column, that of the lines."""
+    widths = _widths(table)
+    columns = [0]
+    for column in range(1, len(widths)):
+        if len(columns) > 1 and sum(widths[one] for one in (*columns, column)) > width:
+            yield [[row[one] for one in columns] for row in table]
+            columns = [0]
+        columns.append(column)
+    yield [[row[one] for one in columns] for row in table]
 
 
 def _widths(table: Sequence[Sequence[str]]) -> list[int]:
