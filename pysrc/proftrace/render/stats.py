@@ -9,6 +9,7 @@ from datetime import UTC, datetime
 
 from proftrace.model.profile import Arenas, Profile, PythonHeap
 from proftrace.units import format_bytes, format_count, format_share, printable
+from proftrace.views.marks import Mark, marks_of
 from proftrace.views.notes import about, estimate_notes
 from proftrace.views.selection import Selection
 from proftrace.views.statistics import Share, SizeClass, Statistics, statistics
@@ -16,6 +17,9 @@ from proftrace.views.statistics import Share, SizeClass, Statistics, statistics
 SCHEMA_VERSION = 1
 _BAR_WIDTH = 40
 _NATIVE, _PYTHON_ALLOCATORS = 1, 2  # option flags of the file header
+
+
+_MOST_GROWN = 5  # places below a mark
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +57,9 @@ def _text(profile: Profile, stats: Statistics, options: StatsOptions) -> Iterato
         return
     leaked = f"{mark}{_size(stats.leaked_bytes)} in {_blocks(stats.leaked_blocks)}"
     yield from _section(Selection.LEAKS.title(profile).capitalize(), [leaked])
+    marks = marks_of(profile)
+    if marks:
+        yield from _section("Marks of the program", _marks(marks, mark))
     yield from _section("Histogram of allocation sizes", _histogram(stats, options.bar))
     yield from _section("Allocator type distribution", _allocators(stats))
     yield from _python(profile, stats)
@@ -81,6 +88,32 @@ def _text(profile: Profile, stats: Statistics, options: StatsOptions) -> Iterato
     yield from _section("Threads", _threads(stats))
     if profile.processes:
         yield from _section("Processes", _processes(profile))
+
+
+def _marks(marks: Sequence[Mark], about_sign: str) -> list[str]:
+    """What was live at each mark, and below it where that grew since the mark before."""
+    lines = []
+    for mark in marks:
+        lines.append(f"{printable(mark.label)}: {about_sign}{_size(mark.live_bytes)} live")
+        lines += [
+            f"    +{format_bytes(growth.n_bytes):>10}  {printable(growth.name)}"
+            for growth in mark.grown[:_MOST_GROWN]
+        ]
+    return lines
+
+
+def _marks_json(marks: Sequence[Mark]) -> list[dict[str, object]]:
+    return [
+        {
+            "label": printable(mark.label),
+            "live_bytes": mark.live_bytes,
+            "grown": [
+                {"location": printable(growth.name), "size": growth.n_bytes}
+                for growth in mark.grown
+            ],
+        }
+        for mark in marks
+    ]
 
 
 def _kept_events(profile: Profile) -> str:
@@ -264,6 +297,7 @@ def _as_json(profile: Profile, stats: Statistics, options: StatsOptions) -> dict
             }
             for process in profile.processes
         ],
+        "marks": _marks_json(marks_of(profile)),
         "events_kept": profile.kept,
         "num_events": profile.header.get("n_events", 0),
         "num_events_kept": profile.header.get("n_events_kept", 0),
