@@ -7,12 +7,17 @@ import os
 import tempfile
 from pathlib import Path
 
-from benchmarks import accuracy, lines, memory
+from benchmarks import accuracy, lines, memory, tracker
 from benchmarks.figures import Figure
 from benchmarks.report import page
 
 PAGE = Path(__file__).resolve().parents[1] / "docs" / "performance.md"
-SOURCES = {"lprof": lines.figures, "accuracy": accuracy.figures, "memtrace": memory.figures}
+SOURCES = {
+    "lprof": lines.figures,
+    "accuracy": accuracy.figures,
+    "memtrace": memory.figures,
+    "tracker": tracker.figures,
+}
 
 
 def main() -> None:

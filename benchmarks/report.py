@@ -103,6 +103,7 @@ def page(figures: Sequence[Figure]) -> str:
     lines = [figure for figure in figures if figure.group == "lprof"]
     accuracy = [figure for figure in figures if figure.group == "accuracy"]
     memory = [figure for figure in figures if figure.group == "memtrace"]
+    tracker = [figure for figure in figures if figure.group == "tracker"]
     return "\n".join(
         [
             HEAD,
@@ -116,5 +117,7 @@ def page(figures: Sequence[Figure]) -> str:
             *table(accuracy, "lprof", ["lprof --clock", "line_profiler"]),
             "## memtrace\n",
             *table(memory, "memtrace", ["memray"]),
+            "## Tracker, in the program's own process\n",
+            *table(tracker, "proftrace", ["memray"]),
         ]
     )

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import gc
 import sys
+from collections.abc import Mapping
 from time import perf_counter_ns
 
 from benchmarks.tasks import Task, line_tasks, memory_tasks
@@ -32,13 +33,17 @@ def measure(task: Task) -> tuple[int, int, int]:
     return before, elapsed, spin()
 
 
-def main() -> None:
-    """Serve until stdin ends."""
-    tasks = line_tasks() if sys.argv[1] == "line" else memory_tasks()
+def serve(tasks: Mapping[str, Task]) -> None:
+    """Time tasks until stdin ends."""
     gc.disable()
     print("ready", flush=True)
     for line in sys.stdin:
         print(*measure(tasks[line.strip()]), flush=True)
+
+
+def main() -> None:
+    """Serve until stdin ends."""
+    serve(line_tasks() if sys.argv[1] == "line" else memory_tasks())
 
 
 if __name__ == "__main__":
