@@ -7,6 +7,7 @@
 
 #include <errno.h>
 #include <string.h>
+#include <sys/resource.h>
 
 #define PACKED_BYTES (512u << 10)
 #define END_BYTES 64
@@ -76,6 +77,15 @@ int writer_block(struct writer *writer, struct block_header *block, const void *
     return -1;
 }
 
+/* A limit on sizes is known before it is met: the END block, which says so, is to fit as well. */
+static bool is_within_limit(const struct writer *writer, size_t n_bytes)
+{
+    const uint64_t wanted = writer->file.n_bytes + n_bytes + BLOCK_HEADER_BYTES + END_BYTES;
+    struct rlimit limit;
+    return getrlimit(RLIMIT_FSIZE, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY ||
+           wanted <= limit.rlim_cur;
+}
+
 int writer_try_block(struct writer *writer, struct block_header *block, const void *payload,
                      size_t n_bytes)
 {
@@ -90,6 +100,10 @@ int writer_try_block(struct writer *writer, struct block_header *block, const vo
                               writer->workspace);
     if (n_packed == 0) {
         errno = ENOMEM;
+        return -1;
+    }
+    if (!is_within_limit(writer, n_packed)) {
+        errno = EFBIG;
         return -1;
     }
     return output_append(&writer->file, writer->packed, n_packed);
