@@ -145,7 +145,8 @@ def show(words: list[str]) -> int:
     options = _show_parser().parse_args(words)
     # Imported here: `lprof` itself has to be gone before any of this is needed.
     from proftrace.cli.results import read_profiles
-    from proftrace.render.base import check_output, write_output
+    from proftrace.render.base import write_output
+    from proftrace.render.place import check_output
     from proftrace.views.line_stats import fallbacks, function_stats
     from proftrace.views.line_table import Reading
 

@@ -4,15 +4,20 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable, Mapping, Sequence
 
-from proftrace.cli.options import Parser, TargetParser, add_version
 from proftrace.cli.outcome import run_command
 from proftrace.cli.output import refuse_to_replace, resolve_output
-from proftrace.cli.sizes import ring_size, sample_size
+from proftrace.cli.run_options import read_run
 from proftrace.errors import OutputError, UsageError
 from proftrace.run.launch import capture_library, check_target, has_native_stacks, launch
 from proftrace.units import printable
+
+# The time until the program starts is imports: what `run` can do without is imported late.
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from proftrace.run.launch import Setting
 
 type Command = Callable[[list[str]], int]
 
@@ -28,6 +33,8 @@ def main(argv: Sequence[str] | None = None) -> int:
 def _dispatch(words: list[str]) -> int:
     if words and words[0] in COMMANDS:
         return COMMANDS[words[0]](words[1:])
+    from proftrace.cli.options import Parser, add_version
+
     parser = Parser("memtrace", description=DESCRIPTION, epilog=_command_list())
     parser.usage = "memtrace command [options] ..."
     add_version(parser, "memtrace")
@@ -48,54 +55,19 @@ def _command_list() -> str:
 
 def run_target(words: list[str]) -> int:
     """Run a program and record its allocations."""
-    parser = TargetParser("memtrace run", description=run_target.__doc__)
-    add = parser.add_argument
-    add("-o", "--output", metavar="FILE", help="capture (default: memtrace-<script>.<pid>.bin)")
-    add("-f", "--force", action="store_true", help="replace the capture if it exists")
-    add("-q", "--quiet", action="store_true", help="say nothing about the capture")
-    add(
-        "--trace-python-allocators",
-        action="store_true",
-        help="record each object of Python, also small ones, not the memory they are cut from",
-    )
-    add("--native", action="store_true", help="native stacks too: C, C++ and Rust between Python's")
-    add("--follow-fork", action="store_true", help="forked children too, each in FILE.<pid>")
-    add("--follow-children", action="store_true", help="every Python that is started, forks too")
-    add("--verify-stacks", action="store_true", help="compare each stack with Python's own view")
-    add(
-        "--sample",
-        type=sample_size,
-        default=0,
-        metavar="BYTES",
-        help='record one allocation in so many bytes ("512 KiB"): reports show estimates',
-    )
-    add(
-        "--aggregate",
-        action="store_true",
-        help="keep what each place allocated, not the events: a small file, however long it runs",
-    )
-    add(
-        "--ring",
-        type=ring_size,
-        default=0,
-        metavar="SIZE",
-        help='the same, and the last events up to this size ("64 MB")',
-    )
-    options, target = parser.parse_target(words)
-    if options.aggregate and options.ring:
-        parser.error("--aggregate keeps no events, --ring keeps the last ones: choose one of them")
+    options, target = read_run(words)
     if options.native and not has_native_stacks():
         raise UsageError("--native: native stacks cannot be recorded on this kind of machine")
     check_target(target)
     if options.output in ("", "-"):
-        parser.error("option -o needs the name of a file")
+        raise UsageError("option -o needs the name of a file (see memtrace run --help)")
     default = f"memtrace-{target.base_name()}.{os.getpid()}.bin"
     output = resolve_output(options.output or default, replace=options.force)
     if os.path.exists(output) and not os.path.isfile(output):
         raise OutputError(f"cannot write {printable(output)}: it is not a regular file")
     if target.kind == "script":
         refuse_to_replace(target.value, output)
-    settings = {
+    settings: dict[str, Setting] = {
         "output": output,
         "force": options.force,
         "quiet": options.quiet,

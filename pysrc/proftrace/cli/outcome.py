@@ -5,9 +5,12 @@ from __future__ import annotations
 import io
 import os
 import sys
-from collections.abc import Callable, Sequence
 
 from proftrace.errors import ProftraceError
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
 
 
 def run_command(tool: str, command: Callable[[], int]) -> int:

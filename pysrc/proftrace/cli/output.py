@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 
 from proftrace.errors import OutputError
-from proftrace.render.base import check_output
+from proftrace.render.place import check_output
 from proftrace.units import printable
 
 

@@ -20,7 +20,8 @@ from proftrace.cli.outcome import print_warnings
 from proftrace.errors import CaptureFileError
 from proftrace.model.load import append_logs, symbolize_logs
 from proftrace.model.profile import Profile
-from proftrace.render.base import check_output, write_output, write_stepwise
+from proftrace.render.base import write_output, write_stepwise
+from proftrace.render.place import check_output
 from proftrace.render.terminal import terminal_of
 from proftrace.units import format_count, printable
 from proftrace.views.notes import notes_on

@@ -11,7 +11,7 @@ from proftrace.cli.progress import progress
 from proftrace.errors import CaptureFileError
 from proftrace.model.profile import Profile
 from proftrace.model.results import Results, load_results
-from proftrace.render.base import check_output
+from proftrace.render.place import check_output
 
 
 def read_results(files: Sequence[str]) -> Results:

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import os
-import stat
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Protocol
 
 from proftrace.errors import OutputError
+from proftrace.render.place import check_output, is_stream
 from proftrace.units import printable
 
-if TYPE_CHECKING:  # `run` checks its output with this module, and pays for what it imports
+if TYPE_CHECKING:
     from proftrace.model.profile import Profile
 
 
@@ -20,26 +20,6 @@ class Renderer[Options](Protocol):
     """A report format: a pure function from a profile and its options to the whole text."""
 
     def __call__(self, profile: Profile, options: Options, /) -> str: ...
-
-
-def check_output(path: str, force: bool) -> None:
-    """Raise `OutputError` if `write_output` would refuse, so that it can be said before the work.
-
-    A file that is there is refused unless `force`; a device or pipe ("/dev/stdout") is not a file
-    that could be lost. "-" is standard output.
-    """
-    if path == "-" or _is_stream(path):
-        return
-    name = printable(path)
-    folder = os.path.dirname(path) or "."
-    if os.path.isdir(path):
-        raise OutputError(f"cannot write {name}: it is a folder")
-    if not force and os.path.lexists(path):
-        raise OutputError(f"{name} exists already: -f replaces it, -o names another file")
-    if not os.path.isdir(folder):
-        raise OutputError(f"cannot write {name}: there is no folder {printable(folder)}")
-    if not os.access(folder, os.W_OK | os.X_OK):
-        raise OutputError(f"cannot write {name}: no permission to write in {printable(folder)}")
 
 
 def write_output(path: str, data: str | bytes, force: bool) -> None:
@@ -55,7 +35,7 @@ def write_output(path: str, data: str | bytes, force: bool) -> None:
         sys.stdout.flush()
         return
     try:
-        if _is_stream(path):
+        if is_stream(path):
             with open(path, "wb") as stream:
                 stream.write(content)
         else:
@@ -76,7 +56,7 @@ def write_stepwise(path: str, force: bool) -> Iterator[int]:
         yield sys.stdout.fileno()
         return
     try:
-        if _is_stream(path):
+        if is_stream(path):
             with open(path, "wb", buffering=0) as stream:
                 yield stream.fileno()
         else:
@@ -84,14 +64,6 @@ def write_stepwise(path: str, force: bool) -> Iterator[int]:
                 yield descriptor
     except OSError as error:
         raise OutputError(f"cannot write {printable(path)}: {error.strerror}") from None
-
-
-def _is_stream(path: str) -> bool:
-    try:
-        mode = os.stat(path).st_mode
-    except (OSError, ValueError):
-        return False
-    return not stat.S_ISREG(mode) and not stat.S_ISDIR(mode)
 
 
 def _replace(path: str, content: bytes) -> None:

@@ -18,10 +18,14 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Literal, NamedTuple, NoReturn
 
 from proftrace.errors import ProftraceError, UsageError
+
+# The program waits for what is imported here: neither typing nor collections is.
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+    from typing import Literal, NoReturn
 
 BOOT_VARIABLE = "PROFTRACE_BOOT"
 PRELOAD_BEFORE_VARIABLE = "PROFTRACE_PRELOAD_BEFORE"
@@ -34,12 +38,26 @@ type Setting = SettingsValue | dict[str, SettingsValue]
 type TargetKind = Literal["script", "module", "command"]
 
 
-class Target(NamedTuple):
+class _Values:
+    """Values that are equal when all of them are."""
+
+    def __eq__(self, other: object) -> bool:
+        return type(other) is type(self) and vars(other) == vars(self)
+
+    def __hash__(self) -> int:
+        return hash(tuple(vars(self).values()))
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({', '.join(f'{k}={v!r}' for k, v in vars(self).items())})"
+
+
+class Target(_Values):
     """What to run: a script (also a folder or zip file), a module or the text of a program."""
 
-    kind: TargetKind
-    value: str
-    args: tuple[str, ...] = ()
+    def __init__(self, kind: TargetKind, value: str, args: tuple[str, ...] = ()) -> None:
+        self.kind: TargetKind = kind
+        self.value = value
+        self.args = args
 
     def interpreter_args(self) -> list[str]:
         """Return the arguments that make the interpreter run this target."""
@@ -63,12 +81,15 @@ class Target(NamedTuple):
         return os.path.basename(os.path.abspath(self.value))
 
 
-class InterpreterOptions(NamedTuple):
+class InterpreterOptions(_Values):
     """Options of the interpreter in front of the program, as this process was given them."""
 
-    flags: tuple[str, ...] = ()
-    ignore_environment: bool = False
-    no_site: bool = False
+    def __init__(
+        self, flags: tuple[str, ...] = (), ignore_environment: bool = False, no_site: bool = False
+    ) -> None:
+        self.flags = flags
+        self.ignore_environment = ignore_environment
+        self.no_site = no_site
 
 
 _OPTIONS_WITH_VALUE = "WX"
