@@ -24,15 +24,18 @@ def save(environment: Environment, path: Path, command: Sequence[object]) -> Non
         raise DevError(f"{' '.join(map(str, command))} ended with status {status}")
 
 
-def profile_lines(environment: Environment, name: str) -> Path:
-    """Profile an example with lprof; return the path of its line table."""
+def profile_lines(environment: Environment, name: str) -> list[Path]:
+    """Profile an example with lprof; return the paths of its line table and page."""
     lprof = environment.tool("lprof")
     result, table = OUTPUT / f"{name}.lprof", OUTPUT / f"{name}-lines.txt"
     script = Path("examples", f"{name}.py")
     command = [lprof, "-v", "-o", result, script]
     run(f"lprof -v {script}", command, environment=environment.variables, log="demo.log")
     save(environment, table, [lprof, "show", result])
-    return table
+    page = OUTPUT / f"{name}-lines.html"
+    command = [lprof, "html", "-o", page, result]
+    run("lprof html", command, environment=environment.variables, log="demo.log")
+    return [table, page]
 
 
 def trace_memory(environment: Environment, name: str) -> list[Path]:
@@ -67,10 +70,10 @@ def main(environment: Environment) -> int:
     """Run the demonstration: a look at both results, then the paths of all that was made."""
     shutil.rmtree(OUTPUT, ignore_errors=True)
     OUTPUT.mkdir(parents=True)
-    titles = ("line table", "memory summary", "memory statistics", "flame graph page")
+    titles = ("line table", "line page", "memory summary", "memory statistics", "flame graph page")
     made = []
     for name in EXAMPLES:
-        paths = [profile_lines(environment, name), *trace_memory(environment, name)]
+        paths = [*profile_lines(environment, name), *trace_memory(environment, name)]
         made += [(name, title, path) for title, path in zip(titles, paths, strict=True)]
     empty = [path for _, _, path in made if not path.stat().st_size]
     if empty:

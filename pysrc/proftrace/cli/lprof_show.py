@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import shlex
 import sys
 from collections.abc import Mapping, Sequence
 
@@ -227,7 +228,15 @@ def _table_options(options: argparse.Namespace, whole: int) -> TableOptions:
         min_percent=options.min_pct,
         context=options.context,
         whole=whole,
+        hint=_hint(options.files),
     )
+
+
+def _hint(files: Sequence[str]) -> str:
+    """Return the command that shows the same as a page; nothing where it is not one file."""
+    from proftrace.render.line_calls import short_path
+
+    return f"lprof html {shlex.quote(short_path(files[0]))}" if len(files) == 1 else ""
 
 
 def _table(

@@ -9,7 +9,7 @@ from proftrace.render.line_columns import Numbers
 from proftrace.render.line_table import TableOptions, dedented, shown_rows
 from proftrace.units import format_share, printable
 from proftrace.views.line_filter import measured_time
-from proftrace.views.line_table import FunctionLines, LineValues, Row
+from proftrace.views.line_table import Call, FunctionLines, LineValues, Row
 
 _NO_BREAK_SPACE = "\N{NO-BREAK SPACE}"  # code hosts drop other spaces at the start of a cell
 
@@ -53,6 +53,21 @@ def _section(
             cells = _cells(section, row, values, numbers, awaits)
             yield f"| {' | '.join(cells)} | {code(_indented(row))} |"
     yield ""
+    if options.callers and section.callers:
+        yield "Called by:"
+        yield ""
+        yield from (f"* {_caller(call, numbers)}" for call in section.callers)
+        yield ""
+
+
+def _caller(call: Call, numbers: Numbers) -> str:
+    """Return how often and for how long a function was called from a line, and what it says."""
+    count = f"{numbers.count(call.calls)} times, " if call.calls else ""
+    if call.other is None:
+        return f"{count}{numbers.time(call.inclusive)}: code that is not profiled"
+    place = code(f"{short_path(call.other[0])}:{call.line}")
+    text = f": {code(printable(call.text))}" if call.text else ""
+    return f"{count}{numbers.time(call.inclusive)}: {code(call.other[2])} ({place}){text}"
 
 
 def _cells(

@@ -41,6 +41,7 @@ class TableOptions:
     terminal), `all_lines` also those that cost next to nothing, `raw` numbers as they were
     recorded, `callers` who calls whom. `min_percent` and `context` as in `views/line_filter.py`.
     `whole` is the time that all functions took, also those that are not shown, in nanoseconds.
+    `hint` is what may be done next.
     """
 
     unit: float | None = None
@@ -53,6 +54,7 @@ class TableOptions:
     min_percent: float | None = None
     context: int | None = None
     whole: int | None = None
+    hint: str = ""
 
     @property
     def least_percent(self) -> float:

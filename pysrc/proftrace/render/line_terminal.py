@@ -281,7 +281,7 @@ def _notes(page: _Page) -> Iterator[str]:
 
 
 def _sum(ran: Sequence[FunctionLines], page: _Page) -> str:
-    """Return the last line: the functions that took most, hottest first."""
+    """Return the last line: the functions that took most, hottest first, and what to do next."""
     terminal = page.terminal
     named = [
         f"{printable(section.name)} {page.numbers.time(section.total)}"
@@ -290,7 +290,10 @@ def _sum(ran: Sequence[FunctionLines], page: _Page) -> str:
     if len(ran) > _MOST_NAMED:
         named.append(f"{format_count(len(ran) - _MOST_NAMED)} more")
     dot = terminal.symbol(" · ", " | ")
-    return terminal.cut(f"{terminal.symbol('Σ', 'sum')}  {dot.join(named)}", terminal.width)
+    text = terminal.cut(f"{terminal.symbol('Σ', 'sum')}  {dot.join(named)}", terminal.width)
+    if page.options.hint and display_width(text) + 4 + len(page.options.hint) <= terminal.width:
+        text += "    " + terminal.style(page.options.hint, "dim")
+    return text
 
 
 def _summary(ran: Sequence[FunctionLines], page: _Page) -> Iterator[str]:

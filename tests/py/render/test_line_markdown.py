@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import dataclasses
 import re
 
 import pytest
 
 from proftrace.render.line_markdown import render_markdown
 from proftrace.render.line_table import TableOptions
-from proftrace.views.line_table import FunctionLines, LineValues
+from proftrace.views.line_table import Call, FunctionLines, LineValues
 
 
 def section(source: list[str], lines: dict[int, LineValues], name: str = "f") -> FunctionLines:
@@ -67,3 +68,16 @@ def test_no_text_ends_its_cell(source: str, cell: str) -> None:
 def test_a_share_is_of_all_that_was_measured() -> None:
     text = render_markdown([SECTION], TableOptions(whole=40_000_000))
     assert "10.0 ms, 25.0 %" in text
+
+
+def test_callers_are_listed_when_asked_for() -> None:
+    calls = [Call(("b.py", 1, "m", None), 9, 3, 1000, 9, "f(a|b)"), Call(None, 0, 0, 7, 7)]
+    section = dataclasses.replace(SECTION, callers=calls)
+    text = render_markdown([section], TableOptions(callers=True))
+    assert text.splitlines()[-4:] == [
+        "Called by:",
+        "",
+        r"* 3 times, 1.00 us: `m` (`b.py:9`): `f(a\|b)`",
+        "* 7 ns: code that is not profiled",
+    ]
+    assert "Called by" not in render_markdown([section], TableOptions())

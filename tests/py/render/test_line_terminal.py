@@ -357,3 +357,11 @@ def test_the_await_column_is_for_the_functions_own_lines(tmp_path: Path) -> None
     suspended = {line: dataclasses.replace(v, suspended=9) for line, v in genexpr.lines.items()}
     lines = render([outer, dataclasses.replace(genexpr, lines=suspended)], Terminal(100))
     assert not any("await" in line for line in lines)
+
+
+def test_the_last_line_says_what_to_do_next_where_there_is_room() -> None:
+    options = TableOptions(hint="lprof html r.lprof")
+    text = render_terminal([plain_section()], options, Terminal(60), "")
+    assert text.endswith("\nΣ  f 1.00 us    lprof html r.lprof\n")
+    narrow = render_terminal([plain_section()], options, Terminal(30), "")
+    assert narrow.endswith("\nΣ  f 1.00 us\n")
