@@ -36,7 +36,7 @@ PY_LAYERS = {
     "_version": set[str](),
     "units": {"errors"},
     # What it exports is imported when it is asked for.
-    ".": SHARED | {"lines", "memory", "model.load"},
+    ".": SHARED | {"api", "lines", "memory", "model.load"},
     "model": SHARED | {"_reader"},
     "views": SHARED | {"model"},
     "render": SHARED | {"model", "views"},
@@ -46,6 +46,9 @@ PY_LAYERS = {
     "run.bootstrap": SHARED | {"run", "lines", "memory"},
     "lines": SHARED | {"_lines"},
     "memory": SHARED | {"_capture"},
+    "api": SHARED | {"_lines", "lines", "model", "views", "render"},
+    # `profile.enable()` outside of lprof has results, which it imports then.
+    "lines.decorator": SHARED | {"lines", "api.explicit", "api.line_profiler"},
     "pytest_plugin": SHARED | {"_capture", "memory", "model", "views"},
     # Tracker.snapshot() reads what was recorded, and imports the reader when it is called.
     "memory.tracker": SHARED | {"_capture", "memory", "model.load", "model.profile"},

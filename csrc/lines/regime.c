@@ -309,14 +309,19 @@ static void retire_frames(struct lines_thread *thread, const void *key, uint64_t
     }
 }
 
+void regime_retire(const struct lines_code *code, uint64_t raw)
+{
+    for (struct lines_thread *thread = lines_threads; thread != NULL; thread = thread->next)
+        retire_frames(thread, code->key, clock_virtual(thread->debt, raw));
+}
+
 void regime_heat(struct lines_code *code, uint64_t raw)
 {
     counters_put(&regime_counters, code->hot->counters);
     code->hot->is_hot = true;
     code->regime = REGIME_HOT;
     code->reason = COLD_UNASKED;
-    for (struct lines_thread *thread = lines_threads; thread != NULL; thread = thread->next)
-        retire_frames(thread, code->key, clock_virtual(thread->debt, raw));
+    regime_retire(code, raw);
 }
 
 void regime_cool(struct lines_code *code, enum cold_reason reason)

@@ -68,6 +68,9 @@ NODISCARD enum cold_reason regime_prepare(struct lines_code *code, const struct 
 void regime_heat(struct lines_code *code, uint64_t raw);
 void regime_cool(struct lines_code *code, enum cold_reason reason);
 
+/* Takes the code's frames off all shadow stacks, as if they ended now; `raw` is the time. */
+void regime_retire(const struct lines_code *code, uint64_t raw);
+
 /* A frame of the code stands at a code unit: that has begun, what follows has not. */
 void regime_enter(struct lines_code *code, uint32_t unit);
 void regime_leave(struct lines_code *code, uint32_t unit);

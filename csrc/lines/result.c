@@ -312,27 +312,55 @@ static void put_file_header(struct result *result, const struct result_settings 
     write_all(result, bytes, sizeof bytes);
 }
 
+static void put_totals(struct result *result, const struct result_settings *settings,
+                       struct account_totals *totals, const uint8_t *wanted,
+                       const struct tick_anchor *end, uint8_t end_reason)
+{
+    double scale_ns = ticks_scale_ns(&settings->start, end);
+    put_file_header(result, settings);
+    put_dictionary(result, totals);
+    order_times(totals);
+    for (uint32_t i = 0; i < totals->n_codes; i++)
+        if (wanted == NULL || wanted[totals->codes[i].code->id])
+            put_code_lines(result, &totals->codes[i], scale_ns);
+    put_edges(result, totals, scale_ns);
+    record_put_end(record_begin(result, BLOCK_END, 0),
+                   &(struct rec_end){.reason = end_reason, .mono_ns = end->mono_ns});
+    block_close(result);
+}
+
 static void put_everything(struct result *result, const struct result_settings *settings,
                            uint8_t end_reason)
 {
     struct account_totals totals;
     struct tick_anchor end = ticks_anchor();
-    double scale_ns;
     if (account_sum(&totals, end.ticks) < 0) {
         result->error = ENOMEM;
         return;
     }
-    scale_ns = ticks_scale_ns(&settings->start, &end);
-    put_file_header(result, settings);
-    put_dictionary(result, &totals);
-    order_times(&totals);
-    for (uint32_t i = 0; i < totals.n_codes; i++)
-        put_code_lines(result, &totals.codes[i], scale_ns);
-    put_edges(result, &totals, scale_ns);
-    record_put_end(record_begin(result, BLOCK_END, 0),
-                   &(struct rec_end){.reason = end_reason, .mono_ns = end.mono_ns});
-    block_close(result);
+    put_totals(result, settings, &totals, NULL, &end, end_reason);
     account_totals_release(&totals);
+}
+
+int result_write_totals(const struct result_settings *settings, struct account_totals *totals,
+                        const uint8_t *wanted)
+{
+    struct result result = {.fd = open(settings->path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC,
+                                       0666)};
+    struct tick_anchor end = ticks_anchor();
+    if (result.fd < 0)
+        return errno;
+    result.workspace = pages_alloc(block_workspace_bytes());
+    if (result.workspace == NULL)
+        result.error = ENOMEM;
+    else
+        put_totals(&result, settings, totals, wanted, &end, END_CLEAN);
+    if (close(result.fd) < 0 && result.error == 0)
+        result.error = errno;
+    pages_free(result.workspace, block_workspace_bytes());
+    pages_free(result.buffer, result.buffer_bytes);
+    pages_free(result.packed, result.packed_bytes);
+    return result.error;
 }
 
 /* A device or a pipe is written to; a file put in its place would take it away from everybody. */

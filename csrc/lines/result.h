@@ -9,6 +9,7 @@
 
 #include "base/compiler.h"
 #include "base/ticks.h"
+#include "lines/account.h"
 
 #include <stdint.h>
 
@@ -31,5 +32,12 @@ struct result_settings {
  * or pipe at path is written to as it is.
  */
 NODISCARD int result_write(struct result_settings *settings, uint8_t end_reason);
+
+/*
+ * Writes totals to settings->path itself, with the functions that `wanted` has a 1 for (by code
+ * id). Not for signal handlers. Returns 0 or an errno value.
+ */
+NODISCARD int result_write_totals(const struct result_settings *settings,
+                                  struct account_totals *totals, const uint8_t *wanted);
 
 #endif

@@ -10,6 +10,7 @@
 #include "lines/saver.h"
 #include "python/calibration.h"
 #include "python/code_facts.h"
+#include "python/collector.h"
 #include "python/exactness.h"
 #include "python/exits.h"
 #include "python/monitor.h"
@@ -111,18 +112,69 @@ PyDoc_STRVAR(start_doc,
              "      is_child, /)\n--\n\n"
              "Claim a tool id and begin the session of this process; may be called once.");
 
+/* Begins to listen, once in a process. */
+static int open_tracer(void)
+{
+    static bool is_open;
+    struct result_settings process = {0};
+    if (is_open)
+        return 0;
+    if (code_facts_prepare() < 0 || monitor_start() < 0)
+        return -1;
+    describe_process(&process);
+    if (calibration_run(&process.start) < 0)
+        return -1;
+    if (watch_forks() < 0) {
+        PyErr_NoMemory();
+        return -1;
+    }
+    collector_describe(&process);
+    is_open = true;
+    return 0;
+}
+
+PyDoc_STRVAR(open_doc, "open($module, /)\n--\n\n"
+                       "Claim a tool id without a session: for collectors. Once is enough.");
+
+static PyObject *lines_open(PyObject *self, PyObject *unused)
+{
+    (void)self, (void)unused;
+    if (open_tracer() < 0)
+        return NULL;
+    Py_RETURN_NONE;
+}
+
+PyDoc_STRVAR(silence_doc, "silence($module, code, /)\n--\n\n"
+                          "Let a profiled code object run without events for now.");
+
+static PyObject *lines_silence(PyObject *self, PyObject *code)
+{
+    struct lines_code *registered = registry_find(code);
+    (void)self;
+    if (registered != NULL)
+        hot_silence(registered);
+    Py_RETURN_NONE;
+}
+
+PyDoc_STRVAR(wake_doc, "wake($module, code, /)\n--\n\n"
+                       "Let a code object that was silenced be heard again.");
+
+static PyObject *lines_wake(PyObject *self, PyObject *code)
+{
+    (void)self;
+    if (registry_find(code) != NULL && !hot_has(code) &&
+        monitor_subscribe((PyCodeObject *)code) < 0)
+        return NULL;
+    Py_RETURN_NONE;
+}
+
 static PyObject *lines_start(PyObject *self, PyObject *args)
 {
     struct ending_settings settings = {0};
     (void)self;
-    if (read_settings(&settings, args) < 0 || code_facts_prepare() < 0 || monitor_start() < 0 ||
-        exits_install() < 0)
+    if (read_settings(&settings, args) < 0 || open_tracer() < 0 || exits_install() < 0)
         return NULL;
     describe_process(&settings.result);
-    if (calibration_run(&settings.result.start) < 0)
-        return NULL;
-    if (watch_forks() < 0)
-        return PyErr_NoMemory();
     ending_prepare(&settings);
     ending_watch_signals();
     Py_RETURN_NONE;
@@ -368,6 +420,9 @@ static PyObject *lines_finish(PyObject *self, PyObject *unused)
 
 static PyMethodDef methods[] = {
     {"start", lines_start, METH_VARARGS, start_doc},
+    {"open", lines_open, METH_NOARGS, open_doc},
+    {"silence", lines_silence, METH_O, silence_doc},
+    {"wake", lines_wake, METH_O, wake_doc},
     {"save_every", lines_save_every, METH_VARARGS, save_every_doc},
     {"follow_starts", lines_follow_starts, METH_O, follow_starts_doc},
     {"exec_is_followed", lines_exec_is_followed, METH_O, exec_is_followed_doc},
@@ -389,6 +444,8 @@ static PyMethodDef methods[] = {
 
 static int lines_exec(PyObject *module)
 {
+    if (collector_add_type(module) < 0)
+        return -1;
     return PyModule_AddStringConstant(module, "CLOCK", ticks_are_cycles ? "cycles" : "monotonic");
 }
 

@@ -280,6 +280,20 @@ int hot_allow(uint64_t n_events, bool anyway)
     return other_tools_watch(turn_all_cold);
 }
 
+void hot_silence(struct lines_code *code)
+{
+    if (code->hot != NULL && code->hot->is_hot) {
+        tell_places(code, regime_leave);
+        regime_cool(code, COLD_UNASKED);
+        code->events_until_hot = 0; /* it may be hot again as soon as it has events again */
+        if (newcomers_recall() < 0)
+            PyErr_Clear();
+    }
+    regime_retire(code, ticks_now());
+    if (subscribe(code, 0) < 0)
+        code->reason = COLD_MEMORY;
+}
+
 void hot_restart(void)
 {
     turn_all_cold(COLD_UNASKED);

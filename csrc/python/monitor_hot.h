@@ -31,6 +31,9 @@ void hot_listen_to(long bit);
  */
 NODISCARD int hot_allow(uint64_t n_events, bool anyway);
 
+/* Takes the code's events away until monitor_subscribe: nobody wants to hear of it for now. */
+void hot_silence(struct lines_code *code);
+
 /* In a forked child, before account_restart: everything is cold, and may get hot again. */
 void hot_restart(void);
 

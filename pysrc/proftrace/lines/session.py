@@ -29,6 +29,10 @@ _EVENTS_UNTIL_HOT = 2000
 _HOT_AFTER_VARIABLE = "PROFTRACE_TEST_HOT_AFTER"
 
 
+# Set while `lprof` records this process: what profiles from inside goes through the same register.
+running: Register | None = None
+
+
 def start(settings: Mapping[str, object]) -> None:
     """Begin to profile what is wanted, and see to it that the result is written at the end.
 
@@ -40,6 +44,7 @@ def start(settings: Mapping[str, object]) -> None:
     children, see csrc/lines/parts.h), "child" (this process is one), "program" and "argv" (of the
     first process). Raises ProftraceError if the tracer cannot start.
     """
+    global running
     is_child = bool(settings.get("child"))
     argv: Sequence[str] = settings.get("argv") or []  # type: ignore[assignment]
     program = str(settings.get("program", ""))
@@ -48,12 +53,13 @@ def start(settings: Mapping[str, object]) -> None:
         program = argv[0] if argv and not argv[0].startswith("-") else ""
     try:
         _start_tracer(settings, is_child)
-        _allow_hot(bool(settings.get("clock")))
+        allow_hot(bool(settings.get("clock")))
     except RuntimeError as error:
         raise ProftraceError(f"cannot profile: {error}") from error
     _describe_run(program, argv, settings.get("targets") is not None)
     folder = os.getcwd()
     register = Register(SourceTexts(folder, _command_text(argv), program or None))
+    running = register
     wanted: Mapping[str, object] | None = settings.get("targets")  # type: ignore[assignment]
     targets = None if wanted is None else Targets(wanted, folder)
     # Handlers run in reverse order of registration, so this one runs after all of the program's.
@@ -100,7 +106,7 @@ def _follow(settings: Mapping[str, object]) -> None:
     follow(child_boot, own_boot, BOOT_FOLDER)
 
 
-def _allow_hot(clock: bool) -> None:
+def allow_hot(clock: bool) -> None:
     """Say when functions may leave the clock; never if the user wants it."""
     forced = os.environ.get(_HOT_AFTER_VARIABLE, "")
     if clock:

@@ -81,6 +81,11 @@ def render_classic(sections: Sequence[FunctionLines], options: TableOptions) -> 
     return "".join(parts)
 
 
+def render_summary(sections: Sequence[FunctionLines], options: TableOptions) -> str:
+    """Return the lines that a table with `summarize` ends with."""
+    return "".join(_summary(sections, options.skip_zero))
+
+
 def _section(section: FunctionLines, options: TableOptions, unit: float) -> Iterator[str]:
     """Yield one function's part of the table, piece by piece."""
     yield f"Total time: {section.total * _NANOSECOND:g} s\n"

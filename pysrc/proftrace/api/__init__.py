@@ -1,0 +1,1 @@
+"""Profiling from inside a program: what `import proftrace` offers for lines, and the notebook."""

@@ -1,0 +1,247 @@
+"""LineProfiler: profiles chosen functions while it is on."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+import threading
+import warnings
+from collections.abc import Callable, Mapping
+from types import CodeType, ModuleType
+from typing import Any, TextIO
+
+from proftrace import _lines
+from proftrace.api.engine import engine, with_nested
+from proftrace.api.scoping import members, read_policies
+from proftrace.api.stats import LineStats
+from proftrace.lines.register import name_of
+from proftrace.lines.selection import CannotProfileError
+from proftrace.model.load import load_profiles
+
+
+class LineProfiler:
+    """Counts and times lines of the functions that were added, while it is on, in all threads.
+
+    Decorating with it (`@profiler`) adds a function and switches it on for good; nothing is
+    wrapped. Several may be on at once, for the same functions too: each has its own numbers.
+    """
+
+    timer_unit = 1e-9
+
+    def __init__(self, *functions: object) -> None:
+        """Add functions, without switching on."""
+        self.functions: list[object] = []
+        self._codes: dict[int, CodeType] = {}
+        self._collector = _lines.Collector()
+        self._lock = threading.RLock()
+        self._counts = threading.local()
+        self._threads: set[int] = set()
+        self._is_armed = False
+        self._heard: list[CodeType] | None = None  # while it is on
+        for function in functions:
+            self.add_function(function)
+
+    # ---- what ----------------------------------------------------------------------------------
+
+    def add_function(self, func: object) -> None:
+        """Profile a function from now on, while this is on; what is no function gets a warning."""
+        try:
+            codes = engine().add(func)
+        except (CannotProfileError, ValueError) as error:
+            warnings.warn(f"cannot profile {name_of(func)}: {error}", stacklevel=2)
+            return
+        self.functions.append(func)
+        self._add_codes(codes)
+
+    def _add_codes(self, codes: list[CodeType]) -> None:
+        new = [code for code in codes if id(code) not in self._codes]
+        with self._lock:
+            self._codes.update((id(code), code) for code in new)
+            if self._heard is not None:
+                self._heard += new
+                engine().listen(new)
+
+    def add_callable(
+        self,
+        func: object,
+        guard: Callable[[Callable[..., object]], bool] | None = None,
+        name: str | None = None,
+    ) -> int:
+        """Add a function, method, property or wrapper; return how many were new: 0 or 1.
+
+        What `guard` is true of is left out; `name` is accepted and not used.
+        """
+        del name
+        if guard is not None and callable(func) and guard(func):
+            return 0
+        before = len(self._codes)
+        try:
+            self._add_codes(engine().add(func))
+        except (CannotProfileError, ValueError):
+            return 0
+        if len(self._codes) == before:
+            return 0
+        self.functions.append(func)
+        return 1
+
+    def add_class(self, cls: type, *, scoping_policy: object = None, wrap: bool = False) -> int:
+        """Add what is defined in a class; return how many functions were new.
+
+        `scoping_policy` says what else that means of what the class has: "exact", "children",
+        "descendants", "siblings" (the default for functions and classes) or "none", or a dict of
+        these by "func", "class" and "module". `wrap` is accepted: nothing has to be wrapped.
+        """
+        del wrap
+        policies = read_policies(scoping_policy)
+        return sum(self.add_callable(member) for member in members(cls, policies))
+
+    def add_module(
+        self, mod: ModuleType, *, scoping_policy: object = None, wrap: bool = False
+    ) -> int:
+        """Add what is defined in a module, as add_class does for a class."""
+        del wrap
+        policies = read_policies(scoping_policy)
+        return sum(self.add_callable(member) for member in members(mod, policies))
+
+    def __call__[T](self, func: T) -> T:
+        """Add a function, method, property or class, be on from now on, and return it as it is."""
+        self.add_function(func)
+        with self._lock:
+            self._is_armed = True
+            self._switch()
+        return func
+
+    def wrap_callable[T](self, func: T) -> T:
+        """Do what decorating does."""
+        return self(func)
+
+    # ---- when ----------------------------------------------------------------------------------
+
+    @property
+    def enable_count(self) -> int:
+        """How often enable_by_count was called in this thread and not taken back."""
+        return getattr(self._counts, "count", 0)
+
+    def enable(self) -> None:
+        """Switch on, until this thread switches off."""
+        with self._lock:
+            self._threads.add(threading.get_ident())
+            self._switch()
+
+    def disable(self) -> None:
+        """Switch off what this thread or a decoration has switched on."""
+        with self._lock:
+            self._threads.discard(threading.get_ident())
+            self._is_armed = False
+            self._switch()
+
+    def enable_by_count(self) -> None:
+        """Switch on; as often as this was called, disable_by_count has to be."""
+        if self.enable_count == 0:
+            self.enable()
+        self._counts.count = self.enable_count + 1
+
+    def disable_by_count(self) -> None:
+        """Take back one enable_by_count; the last one switches off."""
+        if self.enable_count == 0:
+            return
+        self._counts.count = self.enable_count - 1
+        if self.enable_count == 0:
+            with self._lock:
+                self._threads.discard(threading.get_ident())
+                self._switch()
+
+    def __enter__(self) -> LineProfiler:
+        self.enable_by_count()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.disable_by_count()
+
+    def _switch(self) -> None:
+        """Be on if anybody wants it; called with the lock."""
+        wanted = self._is_armed or bool(self._threads)
+        if wanted and self._heard is None:
+            self._heard = list(self._codes.values())
+            engine().listen(self._heard)
+            self._collector.start()
+        elif not wanted and self._heard is not None:
+            self._collector.stop()
+            engine().ignore(self._heard)
+            self._heard = None
+
+    # ---- running -------------------------------------------------------------------------------
+
+    def run(self, cmd: str) -> LineProfiler:
+        """Execute statements in `__main__`, switched on."""
+        import __main__
+
+        return self.runctx(cmd, vars(__main__), vars(__main__))
+
+    def runctx(
+        self, cmd: str | CodeType, globals: dict[str, Any], locals: Mapping[str, Any] | None
+    ) -> LineProfiler:
+        """Execute statements with these namespaces, switched on."""
+        with self:
+            exec(cmd, globals, locals)
+        return self
+
+    def runcall[**P, R](self, func: Callable[P, R], /, *args: P.args, **kw: P.kwargs) -> R:
+        """Call a function, switched on, and return what it returns."""
+        with self:
+            return func(*args, **kw)
+
+    # ---- the result ----------------------------------------------------------------------------
+
+    def get_stats(self) -> LineStats:
+        """Return what was counted so far."""
+        descriptor, path = tempfile.mkstemp(suffix=".lprof")
+        os.close(descriptor)
+        try:
+            engine()  # an empty profiler has not asked for it yet
+            with self._lock:
+                codes = list(with_nested(self._codes.values()))
+                self._collector.write(os.fsencode(path), codes)
+            with open(path, "rb") as file:
+                data = file.read()
+            return LineStats(load_profiles(path), [data])
+        finally:
+            os.unlink(path)
+
+    def dump_stats(self, filename: str | os.PathLike[str]) -> None:
+        """Write what was counted so far into a result file."""
+        self.get_stats().to_file(filename)
+
+    def print_stats(  # noqa: PLR0917 - line_profiler's order
+        self,
+        stream: TextIO | None = None,
+        output_unit: float | None = None,
+        stripzeros: bool = False,
+        details: bool = True,
+        summarize: bool = False,
+        sort: bool = False,
+        rich: bool = False,
+        *,
+        config: object = None,
+    ) -> None:
+        """Print the table; see LineStats.print."""
+        self.get_stats().print(
+            stream, output_unit, stripzeros, details, summarize, sort, rich, config=config
+        )
+
+    @property
+    def code_map(self) -> dict[CodeType, dict[int, dict[str, object]]]:
+        """By code object and line: "lineno", "nhits" and "total_time" in timer units."""
+        timings = self.get_stats().timings
+        found: dict[CodeType, dict[int, dict[str, object]]] = {}
+        for code in self._codes.values():
+            key = (code.co_filename, code.co_firstlineno, code.co_qualname)
+            found[code] = {
+                line: {"code": code, "lineno": line, "nhits": hits, "total_time": time}
+                for line, hits, time in timings.get(key, ())
+            }
+        return found
+
+    def __repr__(self) -> str:
+        state = "on" if self._heard is not None else "off"
+        return f"<proftrace.LineProfiler of {len(self.functions)} functions, {state}>"
