@@ -70,6 +70,13 @@ class _Part:
                 if row.line <= line <= row.last:
                     yield section.name.rpartition(".")[2], values
 
+    def has_row_of(self, call: Call) -> bool:
+        """Tell whether a callee is an unnamed function that has rows of its own here."""
+        return any(
+            call.other is not None and call.other[1:3] == (one.first_line, one.name)
+            for one in self.inner
+        )
+
     def has_hot_inner(self, row: Row, least: float) -> bool:
         """Tell whether an unnamed function on a row took that part of the function's time, in
         percent; it may have been called from elsewhere."""
@@ -203,7 +210,7 @@ def _row(part: _Part, row: Row, page: _Page) -> Iterator[str]:
     yield from _inner_rows(part, row, page)
     if page.options.callers:
         for call in section.callees:
-            if row.line <= call.line <= row.last:
+            if row.line <= call.line <= row.last and not part.has_row_of(call):
                 yield _callee_row(part, call, row, page)
 
 

@@ -155,7 +155,11 @@ class FunctionLines:
             line = last + 1
 
     def text_of(self, line: int) -> str:
-        """Return what stands on a line, without its indentation; "" when that is not known."""
+        """Return what stands on a line, or the statement that goes over it, without indentation;
+        "" when that is not known."""
+        for first, (last, text) in self.statements.items():
+            if first <= line <= last:
+                return text.strip()
         index = line - self.first_line
         if self.source is None or not 0 <= index < len(self.source):
             return ""

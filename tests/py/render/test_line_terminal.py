@@ -365,3 +365,12 @@ def test_the_last_line_says_what_to_do_next_where_there_is_room() -> None:
     assert text.endswith("\nΣ  f 1.00 us    lprof html r.lprof\n")
     narrow = render_terminal([plain_section()], options, Terminal(30), "")
     assert narrow.endswith("\nΣ  f 1.00 us\n")
+
+
+def test_an_unnamed_callee_has_no_second_row(tmp_path: Path) -> None:
+    outer, genexpr, _ = nested_sections(tmp_path)
+    key = (genexpr.file, genexpr.first_line, genexpr.name, None)
+    outer = dataclasses.replace(outer, callees=[Call(key, 2, 1, 9, 9, "total = sum(")])
+    text = render_terminal([outer, genexpr], TableOptions(callers=True), Terminal(120), "")
+    assert "└ <genexpr>" in text
+    assert "→" not in text

@@ -74,3 +74,10 @@ def test_rows_are_statements(tmp_path: Path) -> None:
 def test_a_text_that_is_no_python_keeps_its_lines(tmp_path: Path) -> None:
     found = section(tmp_path, text="def f((a):\n" + TEXT.partition("\n")[2])
     assert list(found.lines) == [2, 3, 4, 6, 7]
+
+
+def test_the_text_of_a_line_is_its_whole_statement(tmp_path: Path) -> None:
+    assert [section(tmp_path).text_of(line) for line in (2, 3, 7, 99)] == [
+        *("x = g(a, b)", "x = g(a, b)", "return x, y", "")
+    ]
+    assert section(tmp_path, statements=False).text_of(3) == "a,"
