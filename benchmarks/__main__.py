@@ -7,7 +7,7 @@ import os
 import tempfile
 from pathlib import Path
 
-from benchmarks import accuracy, lines, memory, tracker
+from benchmarks import accuracy, lines, memory, suites, tracker
 from benchmarks.figures import Figure
 from benchmarks.report import page
 
@@ -17,6 +17,7 @@ SOURCES = {
     "accuracy": accuracy.figures,
     "memtrace": memory.figures,
     "tracker": tracker.figures,
+    "pytest": suites.figures,
 }
 
 

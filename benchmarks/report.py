@@ -104,6 +104,7 @@ def page(figures: Sequence[Figure]) -> str:
     accuracy = [figure for figure in figures if figure.group == "accuracy"]
     memory = [figure for figure in figures if figure.group == "memtrace"]
     tracker = [figure for figure in figures if figure.group == "tracker"]
+    tests = [figure for figure in figures if figure.group == "pytest"]
     return "\n".join(
         [
             HEAD,
@@ -119,5 +120,7 @@ def page(figures: Sequence[Figure]) -> str:
             *table(memory, "memtrace", ["memray"]),
             "## Tracker, in the program's own process\n",
             *table(tracker, "proftrace", ["memray"]),
+            "## The pytest plugin\n",
+            *table(tests, "--memtrace", ["pytest-memray"]),
         ]
     )

@@ -381,7 +381,7 @@ def test_native_stacks(tmp_path: Path) -> None:
 
 
 def test_no_leaks_tells_leaks_from_caches(tmp_path: Path) -> None:
-    """All functions of the corpus; `python -m benchmarks.leaks` does it twenty times."""
+    """All functions of the corpus; `python -m benchmarks.suites` does it twenty times."""
     corpus = copy_corpus(tmp_path)
     suite = run_pytest(corpus, "--tb=line")
     wrong = suite.passed & functions_of(corpus / "test_leaking.py")

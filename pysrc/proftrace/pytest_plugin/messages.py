@@ -13,8 +13,10 @@ from proftrace.pytest_plugin.scope import Site
 from proftrace.pytest_plugin.verdicts import Held
 from proftrace.units import format_bytes, format_bytes_si, format_count, printable
 from proftrace.views.call_tree import NO_FRAME, Place
+from proftrace.views.origin import Origin, origin_of
 
 _MOST_SITES = 10
+_LEAST_SHARE = 0.01  # of the largest: what is smaller explains nothing
 
 
 def exact(size: int) -> str:
@@ -62,7 +64,10 @@ class Texts:
         return "\n".join([head, *self._sites(sites, "a call")])
 
     def place(self, site: Site) -> str:
-        """Return where a site is: the innermost frame that has a name."""
+        """Return where a site is: the innermost frame of the program, or of anything."""
+        for place in site.places:
+            if origin_of(place.file, native=place.native) is Origin.PROGRAM:
+                return self.frame(place)
         return self.frame(site.places[0]) if site.places else NO_FRAME
 
     def frame(self, place: Place) -> str:
@@ -77,15 +82,18 @@ class Texts:
 
     def _sites(self, sites: Sequence[Site], what: str) -> list[str]:
         lines = []
-        for site in sites[:_MOST_SITES]:
+        least = sites[0].bytes * _LEAST_SHARE if sites else 0
+        shown_sites = [site for site in sites[:_MOST_SITES] if site.bytes >= least]
+        for site in shown_sites:
             blocks = f" in {format_count(site.blocks)} blocks" if site.blocks > 1 else ""
             lines.append(f"  {exact(site.bytes)} {what}{blocks}{_threads(site)}:")
             shown = site.places[: self.n_frames] if self.n_frames else site.places
             lines += [f"    {self.frame(place)}" for place in shown] or [f"    {NO_FRAME}"]
             if len(shown) < len(site.places):
                 lines.append(f"    ... {len(site.places) - len(shown)} more frames")
-        if len(sites) > _MOST_SITES:
-            lines.append(f"  ... and {format_count(len(sites) - _MOST_SITES)} more places")
+        rest = len(sites) - len(shown_sites)
+        if rest:
+            lines.append(f"  ... and {format_count(rest)} more place{'s' if rest > 1 else ''}")
         return lines
 
 

@@ -17,6 +17,7 @@ from proftrace.units import format_bytes, format_count
 
 PLUGIN_NAME = "memtrace-summary"
 _SITES_OF_A_TEST = 5
+_SMALLEST_SHARE = 100  # a site with less than a hundredth of it all is not shown
 
 # What a test held, in a form that xdist can send: peak, allocations, file, [[bytes, place]].
 type Note = dict[str, object]
@@ -47,7 +48,11 @@ def note(
         "peak": held.bytes,
         "allocations": profile.totals["n_allocations"],
         "file": recording.path if recording.kept else "",
-        "sites": [[site.bytes, texts.place(site)] for site in held.sites[:_SITES_OF_A_TEST]],
+        "sites": [
+            [site.bytes, texts.place(site)]
+            for site in held.sites[:_SITES_OF_A_TEST]
+            if site.bytes * _SMALLEST_SHARE >= held.bytes
+        ],
     }
 
 
