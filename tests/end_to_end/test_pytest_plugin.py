@@ -380,6 +380,27 @@ def test_native_stacks(tmp_path: Path) -> None:
     assert "deflateInit2_" in suite.failed["test_one"]
 
 
+def test_the_example_of_the_manual_fails_as_it_says(tmp_path: Path) -> None:
+    page = (Path(__file__).resolve().parents[2] / "docs" / "pytest.md").read_text()
+    (code,) = re.findall(r"```python\n(.*?)```", page, re.DOTALL)
+    failures, summary = re.findall(r"```text\n(.*?)```", page, re.DOTALL)
+    (tmp_path / "test_orders.py").write_text(code)
+    (tmp_path / "pytest.ini").write_text("[pytest]\n")
+    suite = run_pytest(tmp_path, "--memtrace", "--memtrace-top=2")
+    assert len(suite.failed) == 3
+    heads = re.findall(r"^(?:limit_\w+|no_leaks): .*$", failures, re.MULTILINE)
+    for head, text in zip(heads, suite.failed.values(), strict=True):
+        # Sizes differ a little from one interpreter to the next; words and places do not.
+        assert without_sizes(text.splitlines()[0]) == without_sizes(head)
+    assert summary.splitlines()[0] in suite.output
+    for line in summary.splitlines()[1:]:
+        assert re.sub(r"^ +[\d.]+ \w+|\(.*", "", line).strip() in suite.output
+
+
+def without_sizes(text: str) -> str:
+    return re.sub(r"[\d.]+ (?:[KMG]i?)?B|\(\d+ bytes\)", "_", text)
+
+
 def test_no_leaks_tells_leaks_from_caches(tmp_path: Path) -> None:
     """All functions of the corpus; `python -m benchmarks.suites` does it twenty times."""
     corpus = copy_corpus(tmp_path)
