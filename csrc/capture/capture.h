@@ -12,6 +12,7 @@
 #include "format/record.h"
 #include "interp/binding.h"
 
+#include <signal.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -100,6 +101,13 @@ EXPORT void proftrace_capture_wrap_allocator(enum event_domain domain,
 EXPORT bool proftrace_capture_is_wrapped(const struct capture_allocator *allocator);
 EXPORT void proftrace_capture_wrap_arenas(const struct capture_arenas *real,
                                           struct capture_arenas *wrapper);
+
+/*
+ * Starts and stops come one after the other. Around more than one of these calls, where nothing may
+ * come between; signals are held back meanwhile. May be nested.
+ */
+EXPORT void proftrace_capture_control(sigset_t *signals_before);
+EXPORT void proftrace_capture_release(const sigset_t *signals_before);
 
 /* Writes what is recorded, ends and closes the file. Does nothing when recording is not on. */
 EXPORT void proftrace_capture_stop(void);

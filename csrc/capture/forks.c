@@ -41,8 +41,6 @@ static void after_fork_in_parent(void)
 static void forget_parent(void)
 {
     thread_self = NULL;
-    gotpatch_after_fork();
-    state_control_after_fork();
     capture.lock = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER;
     output_close(&capture.writer.file);
     capture.writer = (struct writer){.file.fd = -1};
@@ -60,6 +58,8 @@ static void forget_parent(void)
 static void after_fork_in_child(void)
 {
     const bool follow = proftrace_capture_is_on() && capture.again != NULL;
+    gotpatch_after_fork();
+    state_control_after_fork();
     child_is_counted = child_is_counted || (proftrace_capture_is_on() && !follow);
     __atomic_store_n(&capture_on, 0, __ATOMIC_RELAXED);
     if (capture.pid != 0)

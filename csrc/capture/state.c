@@ -271,24 +271,24 @@ static int start_thread_locked(const char *own_folder)
     return 0;
 }
 
-/* Starts and stops come one after the other, from the change of the first slot to the last one. */
-static pthread_mutex_t control = PTHREAD_MUTEX_INITIALIZER;
+/* Held from the change of the first slot to that of the last one. */
+static pthread_mutex_t control = PTHREAD_RECURSIVE_MUTEX_INITIALIZER_NP;
 
-static void control_enter(struct brief_lock *entered)
+void proftrace_capture_control(sigset_t *signals_before)
 {
-    signals_block(&entered->before);
+    signals_block(signals_before);
     pthread_mutex_lock(&control);
 }
 
-static void control_leave(const struct brief_lock *entered)
+void proftrace_capture_release(const sigset_t *signals_before)
 {
     pthread_mutex_unlock(&control);
-    signals_allow(&entered->before);
+    signals_allow(signals_before);
 }
 
 void state_control_after_fork(void)
 {
-    control = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER;
+    control = (pthread_mutex_t)PTHREAD_RECURSIVE_MUTEX_INITIALIZER_NP;
 }
 
 /* The hooks come in before anything is recorded, and go when nothing is. */
@@ -306,9 +306,7 @@ static int start(const struct capture_options *options, const char **no_stacks)
     int failed = -1;
     int error;
     state_lock();
-    errno = EAGAIN;
-    if (init_once() == 0)
-        failed = start_locked(options, no_stacks);
+    failed = start_locked(options, no_stacks);
     if (failed == 0 && start_thread_locked(options->own_folder) != 0) {
         writer_discard(&capture.writer);
         forget_capture_locked();
@@ -330,11 +328,13 @@ static int start(const struct capture_options *options, const char **no_stacks)
 int proftrace_capture_start(const struct capture_options *options, const char **no_stacks)
 {
     uintptr_t before = guard_hold();
-    struct brief_lock entered;
+    sigset_t entered;
     int failed = -1, error = ENOTSUP;
-    control_enter(&entered);
+    proftrace_capture_control(&entered);
     if (proftrace_capture_is_on()) {
         error = EALREADY;
+    } else if (init_once() != 0) { /* with handlers of forks, which may come at any moment */
+        error = EAGAIN;
     } else if (!options->native || native_is_supported()) {
         put_hooks();
         failed = start(options, no_stacks);
@@ -342,7 +342,7 @@ int proftrace_capture_start(const struct capture_options *options, const char **
         if (failed != 0)
             gotpatch_restore();
     }
-    control_leave(&entered);
+    proftrace_capture_release(&entered);
     guard_restore(before);
     errno = error;
     return failed;
@@ -452,10 +452,10 @@ void state_finish(void)
 /* The process goes on without us. */
 static bool stop(uint64_t token)
 {
-    struct brief_lock entered;
+    sigset_t entered;
     uintptr_t before;
     bool is_it;
-    control_enter(&entered);
+    proftrace_capture_control(&entered);
     is_it = finish(token);
     before = guard_hold();
     if (!proftrace_capture_is_on()) {
@@ -463,7 +463,7 @@ static bool stop(uint64_t token)
         gotpatch_restore();
     }
     guard_restore(before);
-    control_leave(&entered);
+    proftrace_capture_release(&entered);
     return is_it;
 }
 

@@ -170,6 +170,7 @@ static PyObject *start(PyObject *module, PyObject *args, PyObject *kwargs)
     unsigned long long sample_bytes = 0, ring_bytes = 0;
     int aggregate = 0;
     int force = 0, quiet = 1, follow_forks = 0, python_allocators = 0, verify = 0, native = 0;
+    sigset_t signals_before;
     const char *no_stacks;
     (void)module;
     if (!PyArg_ParseTupleAndKeywords(
@@ -197,6 +198,7 @@ static PyObject *start(PyObject *module, PyObject *args, PyObject *kwargs)
     options.python_allocators = python_allocators || pymem_is_apart();
     options.verify = verify;
     options.binding = find_binding(&binding) == 0 ? &binding : NULL;
+    proftrace_capture_control(&signals_before);
     pymem_install(options.python_allocators);
     if (!follows_children) /* what the library found in the environment was for this process */
         proftrace_capture_follow_children(NULL, NULL);
@@ -206,6 +208,7 @@ static PyObject *start(PyObject *module, PyObject *args, PyObject *kwargs)
         result = PyUnicode_FromString(no_stacks);
     else
         result = Py_NewRef(Py_None);
+    proftrace_capture_release(&signals_before);
     if (result != NULL && !proftrace_capture_is_preloaded())
         ctypes_pointers_hook();
 done:
@@ -218,12 +221,27 @@ done:
 
 /* ---- the rest ------------------------------------------------------------------------------ */
 
+/* This recording, or any if it is 0. Where there is no GIL, a start must not come between. */
+static bool stop_and_remove(uint64_t session)
+{
+    sigset_t signals_before;
+    bool stopped = true;
+    proftrace_capture_control(&signals_before);
+    if (session == 0)
+        proftrace_capture_stop();
+    else
+        stopped = proftrace_capture_stop_session(session);
+    if (!proftrace_capture_is_on())
+        pymem_remove();
+    proftrace_capture_release(&signals_before);
+    return stopped;
+}
+
 static PyObject *stop(PyObject *module, PyObject *unused)
 {
     (void)module;
     (void)unused;
-    proftrace_capture_stop();
-    pymem_remove();
+    (void)stop_and_remove(0);
     Py_RETURN_NONE;
 }
 
@@ -240,10 +258,7 @@ static PyObject *stop_session(PyObject *module, PyObject *number)
     (void)module;
     if (wanted == (uint64_t)-1 && PyErr_Occurred())
         return NULL;
-    if (!proftrace_capture_stop_session(wanted))
-        Py_RETURN_FALSE;
-    pymem_remove();
-    Py_RETURN_TRUE;
+    return PyBool_FromLong(stop_and_remove(wanted));
 }
 
 static PyObject *set_paused(PyObject *module, PyObject *paused)

@@ -124,13 +124,14 @@ class Tracker:
         except OSError as error:
             raise OutputError(f"cannot write {self._path}: {error.strerror}") from error
         self._session = _capture.session()
-        atexit.register(_capture.mark_end_of_script)
+        atexit.register(self._mark_end)
 
     def stop(self) -> None:
         """End the recording and close its file; without one nothing happens."""
-        _capture.stop_session(self._session)
-        atexit.unregister(_capture.mark_end_of_script)
-        self._session = 0
+        session, self._session = self._session, 0
+        if session:
+            _capture.stop_session(session)
+            atexit.unregister(self._mark_end)
 
     def pause(self) -> None:
         """Leave out what is allocated from here on; what goes is recorded all the same.
@@ -188,6 +189,11 @@ class Tracker:
     def __repr__(self) -> str:
         state = "recording" if self.is_active else "stopped"
         return f"<proftrace.Tracker {self._path!r}, {state}>"
+
+    def _mark_end(self) -> None:
+        """Say at the program's end that what is live now is what it leaves."""
+        if self.is_active:
+            _capture.mark_end_of_script()
 
     def _must_be_active(self, what: str) -> None:
         if not self.is_active:

@@ -299,6 +299,14 @@ def test_one_recording_at_a_time(tmp_path: Path, name: str) -> None:
     assert blocks(load(outer.path), "total") == amount(3)
 
 
+def test_a_stop_of_another_tracker_leaves_the_end_of_memtrace_run_alone(tmp_path: Path) -> None:
+    program = "import proftrace; proftrace.Tracker('b.bin').stop(); keep = bytearray(50_000)"
+    (tmp_path / "program.py").write_text(program)
+    words = [sys.executable, "-m", "proftrace.cli.memtrace", "run", "-q", "-o", "a.bin"]
+    subprocess.run([*words, "program.py"], cwd=tmp_path, check=True)
+    assert load(tmp_path / "a.bin").header["end_of_script"] == 1
+
+
 def test_stopping_twice_and_marks_without_a_recording(tmp_path: Path) -> None:
     tracker = Tracker(tmp_path / "a.bin")
     tracker.stop()
