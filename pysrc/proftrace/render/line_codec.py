@@ -8,7 +8,7 @@ profiled functions. docs/lprof.md describes the columns.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import pairwise
 
 from proftrace.render.payload import CodedColumn, encode_payload, varints
@@ -78,6 +78,11 @@ def _printable_line(line: str) -> str:
     return line if line.isprintable() else "\t".join(map(printable, line.split("\t")))
 
 
+def _numbers(values: Iterable[int]) -> bytes:
+    """Return a column; sums beyond 64 bits, which only a damaged file has, are 0."""
+    return varints(max(0, value) for value in values)
+
+
 def _function_columns(stats: Stats, strings: dict[str, int], texts: _Texts) -> list[CodedColumn]:
     def number(text: str) -> int:
         return strings.setdefault(printable(text), len(strings))
@@ -85,22 +90,22 @@ def _function_columns(stats: Stats, strings: dict[str, int], texts: _Texts) -> l
     keys, all_stats = list(stats), list(stats.values())
     sections = [one.lines for one in all_stats]
     return [
-        ("name", varints(number(section.name) for section in sections)),
-        ("file", varints(number(section.file) for section in sections)),
-        ("first_line", varints(max(0, section.first_line) for section in sections)),
-        ("calls", varints(section.calls for section in sections)),
-        ("total", varints(section.total for section in sections)),
-        ("total_error", varints(one.inclusive_error for one in all_stats)),
-        ("self", varints(one.exclusive for one in all_stats)),
-        ("self_error", varints(one.exclusive_error for one in all_stats)),
-        ("yields", varints(one.yields for one in all_stats)),
-        ("samples", varints(one.samples for one in all_stats)),
-        ("discarded", varints(one.discarded for one in all_stats)),
-        ("regimes", varints(sum(_REGIMES[name] for name in s.regimes) for s in sections)),
-        ("reasons", varints(number(", ".join(one.reasons)) for one in all_stats)),
-        ("text", varints(map(texts.number_of, keys))),
-        ("length", varints(len(section.source or ()) for section in sections)),
-        ("rows", varints(len(section.lines) for section in sections)),
+        ("name", _numbers(number(section.name) for section in sections)),
+        ("file", _numbers(number(section.file) for section in sections)),
+        ("first_line", _numbers(section.first_line for section in sections)),
+        ("calls", _numbers(section.calls for section in sections)),
+        ("total", _numbers(section.total for section in sections)),
+        ("total_error", _numbers(one.inclusive_error for one in all_stats)),
+        ("self", _numbers(one.exclusive for one in all_stats)),
+        ("self_error", _numbers(one.exclusive_error for one in all_stats)),
+        ("yields", _numbers(one.yields for one in all_stats)),
+        ("samples", _numbers(one.samples for one in all_stats)),
+        ("discarded", _numbers(one.discarded for one in all_stats)),
+        ("regimes", _numbers(sum(_REGIMES[name] for name in s.regimes) for s in sections)),
+        ("reasons", _numbers(number(", ".join(one.reasons)) for one in all_stats)),
+        ("text", _numbers(map(texts.number_of, keys))),
+        ("length", _numbers(len(section.source or ()) for section in sections)),
+        ("rows", _numbers(len(section.lines) for section in sections)),
     ]
 
 
@@ -114,19 +119,19 @@ def _line_columns(stats: Stats) -> list[CodedColumn]:
         steps += [line - before for before, line in pairwise([0, *lines])]
         rows += one.lines.lines.values()
     return [
-        ("l_step", varints(steps)),
-        ("l_loop", varints(loops)),
-        ("l_hits", varints(row.hits for row in rows)),
-        ("l_total", varints(row.inclusive for row in rows)),
-        ("l_total_error", varints(row.inclusive_error for row in rows)),
-        ("l_self", varints(row.exclusive for row in rows)),
-        ("l_self_error", varints(row.exclusive_error for row in rows)),
-        ("l_await", varints(row.suspended for row in rows)),
-        ("l_shortest", varints(row.shortest for row in rows)),
-        ("l_longest", varints(row.longest for row in rows)),
-        ("l_samples", varints(row.samples for row in rows)),
-        ("l_buckets", varints(len(row.histogram) for row in rows)),
-        ("buckets", varints(count for row in rows for count in row.histogram)),
+        ("l_step", _numbers(steps)),
+        ("l_loop", _numbers(loops)),
+        ("l_hits", _numbers(row.hits for row in rows)),
+        ("l_total", _numbers(row.inclusive for row in rows)),
+        ("l_total_error", _numbers(row.inclusive_error for row in rows)),
+        ("l_self", _numbers(row.exclusive for row in rows)),
+        ("l_self_error", _numbers(row.exclusive_error for row in rows)),
+        ("l_await", _numbers(row.suspended for row in rows)),
+        ("l_shortest", _numbers(row.shortest for row in rows)),
+        ("l_longest", _numbers(row.longest for row in rows)),
+        ("l_samples", _numbers(row.samples for row in rows)),
+        ("l_buckets", _numbers(len(row.histogram) for row in rows)),
+        ("buckets", _numbers(count for row in rows for count in row.histogram)),
     ]
 
 
@@ -137,11 +142,11 @@ def _call_columns(stats: Stats) -> list[CodedColumn]:
         (callee, call) for callee, one in enumerate(stats.values()) for call in one.lines.callers
     ]
     return [
-        ("c_caller", varints(0 if c.other is None else 1 + numbers[c.other] for _, c in calls)),
-        ("c_callee", varints(callee for callee, _ in calls)),
-        ("c_line", varints(call.line for _, call in calls)),
-        ("c_calls", varints(call.calls for _, call in calls)),
-        ("c_estimated", varints(int(call.estimated) for _, call in calls)),
-        ("c_total", varints(call.inclusive for _, call in calls)),
-        ("c_self", varints(call.exclusive for _, call in calls)),
+        ("c_caller", _numbers(0 if c.other is None else 1 + numbers[c.other] for _, c in calls)),
+        ("c_callee", _numbers(callee for callee, _ in calls)),
+        ("c_line", _numbers(call.line for _, call in calls)),
+        ("c_calls", _numbers(call.calls for _, call in calls)),
+        ("c_estimated", _numbers(int(call.estimated) for _, call in calls)),
+        ("c_total", _numbers(call.inclusive for _, call in calls)),
+        ("c_self", _numbers(call.exclusive for _, call in calls)),
     ]
