@@ -2,10 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
 from proftrace.cli.options import Parser
 from proftrace.cli.progress import progress
 from proftrace.cli.results import check_report, read_results
+from proftrace.errors import CaptureFileError
 from proftrace.units import printable
+
+if TYPE_CHECKING:
+    from proftrace.model.profile import Profile
 
 
 def merge(words: list[str]) -> int:
@@ -27,6 +34,7 @@ def merge(words: list[str]) -> int:
 
     check_report(options.files, options.output, force=options.force)
     results = read_results(options.files)
+    _refuse_pickles(results.profiles)
     n_processes = len(results.profiles)
     with (
         write_stepwise(options.output, options.force) as descriptor,
@@ -37,3 +45,15 @@ def merge(words: list[str]) -> int:
         recordings = "one recording" if n_processes == 1 else f"{n_processes} recordings"
         print(f"Wrote {printable(options.output)} ({recordings})")
     return 0
+
+
+def _refuse_pickles(profiles: Sequence[Profile]) -> None:
+    """Raise CaptureFileError for a file of line_profiler: it is no log, and cannot be part of one."""
+    from proftrace.model.line_pickle import LINE_PROFILER
+
+    for profile in profiles:
+        if profile.meta.get("tool") == LINE_PROFILER:
+            raise CaptureFileError(
+                f"{printable(profile.path)}: written by line_profiler, it cannot be merged into a "
+                "file of ours; lprof show, html, export and diff take it beside others"
+            )

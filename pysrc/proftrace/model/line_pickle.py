@@ -32,6 +32,7 @@ from proftrace.model.profile import (
 from proftrace.model.unpickle import OLDEST_PROTOCOL, Refused, read_line_stats
 from proftrace.units import printable
 
+LINE_PROFILER = "line_profiler"  # the tool that META names in such a profile
 _MOST_BYTES = 16 << 20  # a million lines
 _MOST_SOURCE_BYTES = 16 << 20
 _MOST_NS = 1 << 62
@@ -158,7 +159,7 @@ def _profile(path: str, timings: _Timings, unit: float, modified: int, digest: i
         calls=_calls(of_functions, totals),
         lines=_lines(functions, lines, hits, times),
         sources=MappingProxyType(texts),
-        meta={"tool": "line_profiler", "program": os.path.basename(path)},
+        meta={"tool": LINE_PROFILER, "program": os.path.basename(path)},
         header=_header(modified, digest),
     )
 

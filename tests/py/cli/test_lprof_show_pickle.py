@@ -61,3 +61,13 @@ def test_a_pickle_of_something_else_is_one_line(
     assert err == (
         f"lprof: {path}: a pickle, but not a result of line_profiler: it asks for builtins.print\n"
     )
+
+
+def test_it_cannot_be_merged_into_a_file_of_ours(
+    pickled: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert lprof.main(["merge", "-o", "out", str(pickled)]) == 1
+    out, err = capsys.readouterr()
+    assert (out, len(err.splitlines())) == ("", 1)
+    assert "written by line_profiler, it cannot be merged" in err
+    assert not pickled.with_name("out").exists()
