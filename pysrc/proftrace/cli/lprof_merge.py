@@ -48,7 +48,7 @@ def merge(words: list[str]) -> int:
 
 
 def _refuse_pickles(profiles: Sequence[Profile]) -> None:
-    """Raise CaptureFileError for a file of line_profiler: it is no log, and cannot be part of one."""
+    """Raise CaptureFileError for a file of line_profiler, which is no log and no part of one."""
     from proftrace.model.line_pickle import LINE_PROFILER
 
     for profile in profiles:
