@@ -54,9 +54,9 @@ def is_pickle(path: str) -> bool:
     return len(start) == 2 and start[0] == 0x80 and OLDEST_PROTOCOL <= start[1] <= 5
 
 
-def load_line_pickle(path: str) -> Profile:
-    """Return the profile in a file that line_profiler wrote; texts are those of the source files
-    as they are now, as in line_profiler's own reports.
+def load_line_pickle(path: str) -> list[Profile]:
+    """Return the profiles in a file that line_profiler wrote, mostly one. Texts are those of the
+    source files as they are now, as in line_profiler's own reports.
 
     Raise `CaptureFileError` with one line when it is something else.
     """
@@ -70,12 +70,15 @@ def load_line_pickle(path: str) -> Profile:
     try:
         if len(data) > _MOST_BYTES:
             raise Refused(f"it is larger than {_MOST_BYTES >> 20} MiB")
-        timings, unit = _timings(read_line_stats(data), len(data))
+        results = [_timings(state, len(data)) for state in read_line_stats(data)]
     except Refused as error:
         raise CaptureFileError(
             f"{name}: a pickle, but not a result of line_profiler: {printable(str(error))}"
         ) from None
-    return _profile(path, timings, unit, modified, zlib.crc32(data))
+    return [
+        _profile(path, timings, unit, modified, zlib.crc32(data) + number)
+        for number, (timings, unit) in enumerate(results)
+    ]
 
 
 def _timings(state: object, n_bytes: int) -> tuple[_Timings, float]:

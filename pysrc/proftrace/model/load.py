@@ -84,7 +84,7 @@ def load_profiles(path: str, *, native: bool = True) -> list[Profile]:
     line_profiler is read as well."""
     path = os.fspath(path)
     if is_pickle(path):
-        return [load_line_pickle(path)]
+        return load_line_pickle(path)
     profiles: list[Profile] = []
     start = 0
     while start or not profiles:

@@ -7,6 +7,7 @@ grow beyond what the file says: tuples hold numbers and names, lists hold tuples
 
 from __future__ import annotations
 
+import io
 import pickletools
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -25,9 +26,13 @@ class Refused(Exception):
     """Why a pickle is not a result of line_profiler."""
 
 
-def read_line_stats(data: bytes) -> object:
-    """Return the state of the LineStats in a pickle; raise `Refused` if it holds anything else."""
-    return _Machine().run(data)
+def read_line_stats(data: bytes) -> list[object]:
+    """Return the state of each LineStats in a file: one, unless pickles were put one behind the
+    other. Raise `Refused` if it holds anything else."""
+    stream, states = io.BytesIO(data), list[object]()
+    while stream.tell() < len(data) or not states:
+        states.append(_Machine().run(stream))
+    return states
 
 
 @dataclass(slots=True)
@@ -48,10 +53,10 @@ class _Machine:
     memo: dict[int, object] = field(default_factory=dict)
     fresh: bool = False
 
-    def run(self, data: bytes) -> object:
-        """Return the state of the LineStats that a pickle holds."""
+    def run(self, stream: io.BytesIO) -> object:
+        """Return the state of the LineStats that the next pickle holds."""
         try:
-            for code, argument, _ in pickletools.genops(data):
+            for code, argument, _ in pickletools.genops(stream):
                 if code.name == "STOP":
                     break
                 self._step(code.name, argument)

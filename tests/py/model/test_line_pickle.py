@@ -13,7 +13,7 @@ from line_profiler.line_profiler import LineStats
 
 from proftrace.errors import CaptureFileError
 from proftrace.model.line_pickle import is_pickle
-from proftrace.model.load import load_profile
+from proftrace.model.load import load_profile, load_profiles
 from proftrace.render.line_table import TableOptions, render_classic
 from proftrace.views.line_table import line_table
 
@@ -71,6 +71,16 @@ def test_the_table_is_the_one_that_line_profiler_prints(
     sections = line_table([load_profile(str(tmp_path / "r.lprof"))])
     options = TableOptions(sort=True, summarize=True)
     assert render_classic(sections, options) == capsys.readouterr().out
+
+
+def test_pickles_one_behind_the_other_are_all_read(tmp_path: Path, timings: dict) -> None:
+    data = pickle.dumps(LineStats(timings, 1e-9))
+    (tmp_path / "r").write_bytes(data + data)
+    profiles = load_profiles(str(tmp_path / "r"))
+    assert [section.hits for section in line_table(profiles)] == [0, 16]
+    (tmp_path / "r").write_bytes(data + b"junk")
+    with pytest.raises(CaptureFileError):
+        load_profiles(str(tmp_path / "r"))
 
 
 class Bomb:
