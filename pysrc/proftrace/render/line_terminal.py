@@ -168,7 +168,7 @@ def _fold(part: _Part, rows: Sequence[Row], options: TableOptions) -> Iterator[R
     wanted = wanted_rows(section, rows, least, options.context or 0)
     run = 1 if options.drops_lines else _FOLDED_RUN
     everything = options.all_lines or options.raw or section.source is None
-    name_line = _name_line(rows)
+    name_line = _name_line(section, rows)
     cold: list[Row] = []
     for row, is_wanted in zip(rows, wanted, strict=True):
         if not (everything or is_wanted or row.line == name_line or part.has_hot_inner(row, least)):
@@ -180,14 +180,16 @@ def _fold(part: _Part, rows: Sequence[Row], options: TableOptions) -> Iterator[R
     yield from [cold] if len(cold) >= run else cold
 
 
-def _name_line(rows: Sequence[Row]) -> int:
-    """Return the line with the function's name, which is behind its decorators."""
-    named = (row.line for row in rows if _is_name(row.text))
-    return next(named, rows[0].line if rows else 0)
+def _name_line(section: FunctionLines, rows: Sequence[Row]) -> int:
+    """Return the line with the function's name, which is behind its decorators; 0: there is none,
+    as in a module."""
+    name = section.name.rpartition(".")[2]
+    starts = tuple(f"{word} {name}" for word in ("def", "async def", "class"))
+    return next((row.line for row in rows if row.text.startswith(starts)), 0)
 
 
 def _is_name(text: str) -> bool:
-    return text.startswith(("def ", "async def "))
+    return text.startswith(("def ", "async def ", "class "))
 
 
 def _row(part: _Part, row: Row, page: _Page) -> Iterator[str]:

@@ -374,3 +374,15 @@ def test_an_unnamed_callee_has_no_second_row(tmp_path: Path) -> None:
     text = render_terminal([outer, genexpr], TableOptions(callers=True), Terminal(120), "")
     assert "└ <genexpr>" in text
     assert "→" not in text
+
+
+@pytest.mark.parametrize(
+    ("name", "shown"),
+    [("<module>", ["⋮", "5"]), ("C", ["1", "⋮", "5"]), ("C.g", ["⋮", "3", "⋮", "5"])],
+)
+def test_only_the_line_with_the_functions_own_name_is_kept(name: str, shown: list[str]) -> None:
+    source = ["class C:", "    a = 1", "def g(): pass", "    b = 1", "    hot()"]
+    section = FunctionLines("a.py", name, 1, 1, 9, source, {5: LineValues(1, 9, 9, 0)})
+    options = TableOptions(min_percent=50)
+    lines = render_terminal([section], options, Terminal(100), "").splitlines()
+    assert [line.split()[0] for line in lines[4 : lines.index("", 3)]] == shown
