@@ -30,7 +30,7 @@ struct interp_view {
 
 struct interp_binding {
     const void *runtime;           /* &_PyRuntime */
-    const void *none;              /* Py_None; NULL: frames get no marks, see frames.h */
+    const void *none;              /* Py_None; NULL: frames get no marks */
     uint32_t hexversion;           /* PY_VERSION_HEX of the running interpreter */
     bool free_threaded;            /* built without the GIL */
     void *(*attached_state)(void); /* thread state of a thread that holds the GIL, else NULL */

@@ -2,6 +2,7 @@
 #include "interp/frames.h"
 
 #include "interp/anchor.h"
+#include "interp/frame_marks.h"
 
 #include "base/arena.h" /* pages */
 #include "base/table.h" /* hash_u64 */
@@ -9,7 +10,6 @@
 #define NEW_FRAMES 8      /* calls since the last event that the short way follows */
 #define RETURNED_FRAMES 6 /* returns since the last event that it looks through */
 #define FIRST_ROOM 256
-#define CODE_OPTIMIZED 1u /* co_flags: locals are not in a dict */
 #define CHAIN_ENTRY_BYTES (sizeof(struct chain_link) + sizeof(uint32_t))
 
 /* Top bits of a memory key: two frames at one instruction may still differ in these. */
@@ -190,32 +190,6 @@ static uint32_t intern_from(struct frame_reader *reader, struct frame_cache *cac
     return node;
 }
 
-/* ---- marks -------------------------------------------------------------------------------- */
-
-static bool uses_marks(const struct frame_reader *reader)
-{
-    return reader->layout.frame_locals != 0 && reader->binding.none != NULL;
-}
-
-static bool is_marked(const struct frame_reader *reader, uintptr_t frame)
-{
-    /* A generator's frame may have been copied from a marked one, and runs on many stacks. */
-    return read_word(frame + reader->layout.frame_locals) == (uintptr_t)reader->binding.none &&
-           owner_of(reader, frame) == OWNER_THREAD;
-}
-
-/* Only frames of functions: module and class bodies have a dict there, and others may get one. */
-static void mark_frame(const struct frame_reader *reader, uintptr_t frame)
-{
-    uintptr_t code;
-    if (owner_of(reader, frame) != OWNER_THREAD ||
-        read_word(frame + reader->layout.frame_locals) != 0)
-        return;
-    code = frames_code(reader, frame);
-    if (code != 0 && (read_u32(code + reader->layout.code_flags) & CODE_OPTIMIZED))
-        write_word(frame + reader->layout.frame_locals, (uintptr_t)reader->binding.none);
-}
-
 /* ---- the chain ---------------------------------------------------------------------------- */
 
 static int cache_grow(struct frame_cache *cache, uint32_t depth)
@@ -277,42 +251,18 @@ static bool verify_down(const struct frame_reader *reader, const struct frame_ca
     return read_word(frame + previous_at) == 0;
 }
 
-/*
- * The same down to the first marked frame: what is below it is as it was. Frames that could be
- * marked and are not are new activations at an old address; they are compared, and marked.
- */
-static bool verify_to_mark(const struct frame_reader *reader, const struct frame_cache *cache,
-                           uint32_t k, uint32_t *changed)
-{
-    const struct chain_link *const root = cache->chain;
-    for (const struct chain_link *link = root + k;; link--) {
-        uintptr_t below;
-        if (unlikely(frames_ip(reader, link->frame) != link->ip) &&
-            (uint32_t)(link - root) < *changed)
-            *changed = (uint32_t)(link - root);
-        if (likely(is_marked(reader, link->frame)))
-            return true;
-        below = frames_below(reader, link->frame);
-        if (link == root)
-            return below == 0;
-        if (unlikely(below != link[-1].frame))
-            return false;
-        mark_frame(reader, link->frame);
-    }
-}
-
 /* Puts frames (innermost first) on top of the first `base` of the chain. */
 static bool stack_up(struct frame_reader *reader, struct frame_cache *cache, uint32_t base,
                      const uintptr_t *fresh, uint32_t n_fresh)
 {
-    const bool marks = uses_marks(reader);
+    const bool marks = frame_marks_are_known(reader);
     if (base + n_fresh > cache->room && cache_grow(cache, base + n_fresh) != 0)
         return false;
     for (uint32_t i = 0; i < n_fresh; i++) {
         uintptr_t frame = fresh[n_fresh - 1 - i];
         cache->chain[base + i].frame = frame;
         if (marks)
-            mark_frame(reader, frame);
+            frame_mark_put(reader, frame);
     }
     cache->depth = base + n_fresh;
     return true;
@@ -331,7 +281,7 @@ static uint32_t find_on_chain(const struct frame_reader *reader, const struct fr
         n--;
     if (n > lowest)
         return n;
-    if (lowest == 0 || !uses_marks(reader) || !is_marked(reader, frame))
+    if (lowest == 0 || !frame_marks_are_known(reader) || !frame_mark_is_on(reader, frame))
         return 0;
     while (n > 0 && cache->chain[n - 1].frame != frame)
         n--;
@@ -348,8 +298,9 @@ static bool follow_short(struct frame_reader *reader, struct frame_cache *cache,
         uint32_t n = find_on_chain(reader, cache, frame);
         if (n != 0) {
             *changed = n;
-            return (uses_marks(reader) ? verify_to_mark(reader, cache, n - 1, changed)
-                                       : verify_down(reader, cache, n - 1, changed)) &&
+            return (frame_marks_are_known(reader)
+                        ? frame_marks_verify(reader, cache, n - 1, changed)
+                        : verify_down(reader, cache, n - 1, changed)) &&
                    stack_up(reader, cache, n, fresh, n_fresh);
         }
         if (n_fresh == NEW_FRAMES)
@@ -380,8 +331,8 @@ static bool follow_long(struct frame_reader *reader, struct frame_cache *cache, 
             cache->chain[i].frame = frame;
             *changed = i;
         }
-        if (uses_marks(reader))
-            mark_frame(reader, frame);
+        if (frame_marks_are_known(reader))
+            frame_mark_put(reader, frame);
     }
     cache->depth = depth;
     return true;
@@ -430,7 +381,7 @@ static ALWAYS_INLINE bool is_still_on_top(const struct frame_reader *reader,
                                           const struct frame_cache *cache, uintptr_t top)
 {
     return likely(cache->depth != 0) && cache->chain[cache->depth - 1].frame == top &&
-           uses_marks(reader) && is_marked(reader, top);
+           frame_marks_are_known(reader) && frame_mark_is_on(reader, top);
 }
 
 uint32_t frames_current(struct frame_reader *reader, struct frame_cache *cache)

@@ -6,13 +6,7 @@
  * loads a frame, and only what differs is interned again. Nothing runs when Python calls or
  * returns, and generators, greenlets and exceptions need no care: the chain is always the truth.
  *
- * Marks. A frame that was popped and pushed again looks as it did before, so the chain has to be
- * compared down to its root, however deep. Where the interpreter is known to allow it, frames of
- * functions get a mark that ends with their activation: None in the field of their locals, which
- * holds NULL for functions, is set to NULL when a frame is pushed, and is only ever read to be
- * passed on as None. (None is immortal: to drop a reference does nothing.) A marked frame that is
- * on the remembered chain is the same activation, so all below it wait at their calls as they did:
- * the walk ends there, at any depth.
+ * On frames that stay the same activation see frame_marks.h and anchor.h.
  */
 #ifndef PROFTRACE_INTERP_FRAMES_H
 #define PROFTRACE_INTERP_FRAMES_H

@@ -32,7 +32,7 @@ struct interp_layout {
     uint32_t frame_code;
     uint32_t frame_previous;
     uint32_t frame_ip;
-    uint32_t frame_locals; /* where frames may carry a mark, see frames.h; 0 = nowhere */
+    uint32_t frame_locals; /* where frames may carry a mark, see frame_marks.h; 0 = nowhere */
     uint32_t frame_owner;  /* char */
     uint32_t frame_tlbc;   /* i32: which of the code's copies runs; 0 = there is one copy */
     uint8_t owner_generator;
