@@ -5,10 +5,16 @@ from __future__ import annotations
 import os
 import sys
 
+from proftrace.cli.lprof_config import (
+    RunParser,
+    add_config_options,
+    add_opposites,
+    parse_with_config,
+)
 from proftrace.cli.lprof_show import add_table_options, table_arguments
 from proftrace.cli.lprof_targets import add_target_options, read_targets
 from proftrace.cli.lprof_values import interval, parts_folder, readable
-from proftrace.cli.options import TargetParser, add_version
+from proftrace.cli.options import add_version
 from proftrace.cli.output import refuse_to_replace, resolve_output
 from proftrace.errors import UsageError
 from proftrace.run.launch import check_target, launch, report_command
@@ -19,12 +25,10 @@ Run a Python program and record hits and time of each line of the functions that
 """
 
 
-def run_parser(epilog: str = "") -> TargetParser:
+def run_parser(epilog: str = "") -> RunParser:
     """Return the parser of `lprof [options] target [args ...]`."""
     # In the table `--all` is about cold lines; here it is about code.
-    parser = TargetParser(
-        "lprof", description=DESCRIPTION, epilog=epilog, conflict_handler="resolve"
-    )
+    parser = RunParser("lprof", description=DESCRIPTION, epilog=epilog, conflict_handler="resolve")
     add = parser.add_argument
     add("-o", "--outfile", metavar="FILE", help="result file (default: <script>.lprof)")
     add("-v", "--view", "--verbose", action="store_true", help="print the table at the end")
@@ -48,7 +52,9 @@ def run_parser(epilog: str = "") -> TargetParser:
     add("--summarize", action="store_true", help="add a line for each function at the end")
     add("-l", "--line-by-line", action="store_true", help="accepted: lines are always profiled")
     add("-b", "--builtin", action="store_true", help="accepted: profile is always a builtin")
+    add_config_options(parser)
     add_version(parser, "lprof")
+    add_opposites(parser)
     return parser
 
 
@@ -58,7 +64,7 @@ def run(words: list[str], epilog: str) -> int:
     if not words:
         parser.print_usage(sys.stderr)
         return 2
-    options, target = parser.parse_target(words)
+    options, target = parse_with_config(parser, words)
     check_target(target)
     targets = read_targets(options, target)
     base = "lprof-command" if target.kind == "command" else target.base_name()
