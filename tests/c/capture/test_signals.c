@@ -272,6 +272,7 @@ static void a_forked_child_dies_of_the_signal_and_writes_nothing(void)
 
 int main(void)
 {
+    signal(SIGHUP, SIG_DFL); /* nohup has it ignored */
     a_handler_that_allocates_disturbs_nothing();
     a_jump_out_of_a_hook_leaves_no_guard_behind();
     a_signal_that_ends_the_process_closes_the_log();
