@@ -15,6 +15,7 @@
 #include "python/exits.h"
 #include "python/monitor.h"
 #include "python/monitor_hot.h"
+#include "python/replaced_code.h"
 #include "python/newcomers.h"
 #include "python/rules_view.h"
 #include "python/sampling.h"
@@ -331,11 +332,12 @@ static PyObject *lines_hit_rules(PyObject *self, PyObject *code)
     return rules_view_describe((PyCodeObject *)code);
 }
 
-PyDoc_STRVAR(decide_doc,
-             "decide($module, select, verdicts, everywhere, /)\n--\n\n"
-             "Call select(code, globals) when code that is not profiled starts for the first time:\n"
-             "code that awaits its start, or everywhere all code but that of files whose verdict\n"
-             "is False. It registers what it wants and returns whether it did.");
+PyDoc_STRVAR(
+    decide_doc,
+    "decide($module, select, verdicts, everywhere, /)\n--\n\n"
+    "Call select(code, globals) when code that is not profiled starts for the first time:\n"
+    "code that awaits its start, or everywhere all code but that of files whose verdict\n"
+    "is False. It registers what it wants and returns whether it did.");
 
 static PyObject *lines_decide(PyObject *self, PyObject *args)
 {
@@ -362,6 +364,20 @@ static PyObject *lines_await_start(PyObject *self, PyObject *code)
         Py_RETURN_NONE;
     if ((newcomers_were_dismissed(code) && newcomers_recall() < 0) ||
         monitor_subscribe_local((PyCodeObject *)code, MONITOR_START) < 0)
+        return NULL;
+    Py_RETURN_NONE;
+}
+
+PyDoc_STRVAR(
+    on_code_change_doc,
+    "on_code_change($module, callback, /)\n--\n\n"
+    "Call callback(function, code) before a function whose code is profiled gets code that\n"
+    "is not.");
+
+static PyObject *lines_on_code_change(PyObject *self, PyObject *callback)
+{
+    (void)self;
+    if (replaced_code_watch(callback) < 0)
         return NULL;
     Py_RETURN_NONE;
 }
@@ -434,6 +450,7 @@ static PyMethodDef methods[] = {
     {"await_start", lines_await_start, METH_O, await_start_doc},
     {"watch", lines_watch, METH_O, watch_doc},
     {"hit_rules", lines_hit_rules, METH_O, hit_rules_doc},
+    {"on_code_change", lines_on_code_change, METH_O, on_code_change_doc},
     {"is_registered", lines_is_registered, METH_O, is_registered_doc},
     {"add_source", lines_add_source, METH_VARARGS, add_source_doc},
     {"add_meta", lines_add_meta, METH_VARARGS, add_meta_doc},

@@ -7,6 +7,7 @@
 #include "lines/sample.h"
 #include "lines/suspended.h"
 #include "python/monitor_hot.h"
+#include "python/own_events.h"
 #include "python/newcomers.h"
 
 /* cProfile insists on id 2, so it is the last choice; 3 and 4 belong to nobody. */
@@ -353,6 +354,8 @@ int monitor_start(void)
             goto done;
     masks.tool_id = tool_id;
     result = hot_prepare(&masks);
+    if (result == 0)
+        result = own_events_guard(tool_id);
 done:
     Py_XDECREF(events);
     return result;

@@ -1,6 +1,8 @@
 /* other_tools.c - see other_tools.h. */
 #include "python/other_tools.h"
 
+#include "python/stand_in.h"
+
 #define N_TOOL_IDS 6 /* that sys.monitoring gives away */
 
 enum announcement { SETTRACE, SETPROFILE, SETTRACE_ALL, SETPROFILE_ALL, USE_TOOL_ID, N_ANNOUNCED };
@@ -52,39 +54,13 @@ static PyObject *announced_use_tool_id(PyObject *self, PyObject *args, PyObject 
     return announce(USE_TOOL_ID, COLD_TOOL, args, kwargs);
 }
 
-#define METHOD(function) ((PyCFunction)(void (*)(void))(function))
-
 static PyMethodDef announcers[N_ANNOUNCED] = {
-    [SETTRACE] = {"settrace", METHOD(announced_settrace), METH_VARARGS | METH_KEYWORDS, NULL},
-    [SETPROFILE] = {"setprofile", METHOD(announced_setprofile), METH_VARARGS | METH_KEYWORDS, NULL},
-    [SETTRACE_ALL] = {"_settraceallthreads", METHOD(announced_settrace_all),
-                      METH_VARARGS | METH_KEYWORDS, NULL},
-    [SETPROFILE_ALL] = {"_setprofileallthreads", METHOD(announced_setprofile_all),
-                        METH_VARARGS | METH_KEYWORDS, NULL},
-    [USE_TOOL_ID] = {"use_tool_id", METHOD(announced_use_tool_id), METH_VARARGS | METH_KEYWORDS,
-                     NULL},
+    [SETTRACE] = STAND_IN("settrace", announced_settrace),
+    [SETPROFILE] = STAND_IN("setprofile", announced_setprofile),
+    [SETTRACE_ALL] = STAND_IN("_settraceallthreads", announced_settrace_all),
+    [SETPROFILE_ALL] = STAND_IN("_setprofileallthreads", announced_setprofile_all),
+    [USE_TOOL_ID] = STAND_IN("use_tool_id", announced_use_tool_id),
 };
-
-/* The builtin shows the documentation of the one it stands for, which lives as long. */
-static int replace(PyObject *module, enum announcement which)
-{
-    PyMethodDef *method = &announcers[which];
-    PyObject *name = NULL, *function = NULL;
-    int result = -1;
-    real[which] = PyObject_GetAttrString(module, method->ml_name);
-    if (real[which] == NULL)
-        return -1;
-    if (PyCFunction_Check(real[which])) {
-        method->ml_doc = ((PyCFunctionObject *)real[which])->m_ml->ml_doc;
-        name = Py_XNewRef(((PyCFunctionObject *)real[which])->m_module);
-    }
-    function = PyCFunction_NewEx(method, module, name);
-    if (function != NULL)
-        result = PyObject_SetAttrString(module, method->ml_name, function);
-    Py_XDECREF(function);
-    Py_XDECREF(name);
-    return result;
-}
 
 /* ---- greenlets ------------------------------------------------------------------------------ */
 
@@ -140,8 +116,10 @@ int other_tools_watch(void (*arrives)(enum cold_reason reason))
     PyObject *monitoring = PySys_GetObject("monitoring"); /* borrowed */
     int result = sys == NULL || monitoring == NULL ? -1 : 0;
     tool_arrives = arrives;
-    for (int which = 0; which < N_ANNOUNCED && result == 0; which++)
-        result = replace(which == USE_TOOL_ID ? monitoring : sys, (enum announcement)which);
+    for (int which = 0; which < N_ANNOUNCED && result == 0; which++) {
+        real[which] = stand_in_install(which == USE_TOOL_ID ? monitoring : sys, &announcers[which]);
+        result = real[which] == NULL ? -1 : 0;
+    }
     Py_XDECREF(sys);
     if (result == 0)
         watch_modules();

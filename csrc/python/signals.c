@@ -2,6 +2,7 @@
 #include "python/signals.h"
 
 #include "lines/sample.h"
+#include "python/stand_in.h"
 
 #include <stdbool.h>
 
@@ -36,31 +37,6 @@ static PyMethodDef replacements[N_REPLACED] = {
     [PTHREAD_SIGMASK] = {"pthread_sigmask", replaced_pthread_sigmask, METH_VARARGS, NULL},
 };
 
-/* The builtin shows the signature and the documentation of the one it stands for. */
-static void borrow_documentation(enum replaced which)
-{
-    if (PyCFunction_Check(real[which]))
-        replacements[which].ml_doc = ((PyCFunctionObject *)real[which])->m_ml->ml_doc;
-}
-
-static int replace(PyObject *module, enum replaced which)
-{
-    const char *name = replacements[which].ml_name;
-    PyObject *module_name = PyUnicode_FromString("_signal");
-    PyObject *function = NULL;
-    int result = -1;
-    real[which] = PyObject_GetAttrString(module, name);
-    if (real[which] != NULL && module_name != NULL) {
-        borrow_documentation(which);
-        function = PyCFunction_NewEx(&replacements[which], module, module_name);
-    }
-    if (function != NULL)
-        result = PyObject_SetAttrString(module, name, function);
-    Py_XDECREF(function);
-    Py_XDECREF(module_name);
-    return result;
-}
-
 void signals_install(void)
 {
     static bool is_installed;
@@ -71,8 +47,7 @@ void signals_install(void)
     exception = PyErr_GetRaisedException(); /* a callback leaves it as it was */
     module = PyImport_ImportModule("_signal");
     for (int which = 0; which < N_REPLACED && module != NULL; which++)
-        if (replace(module, (enum replaced)which) < 0)
-            PyErr_Clear();
+        real[which] = stand_in_install(module, &replacements[which]);
     PyErr_Clear();
     Py_XDECREF(module);
     PyErr_SetRaisedException(exception);

@@ -10,7 +10,7 @@ from proftrace.lines.selection import CannotProfileError, find_code
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
-    from types import CodeType
+    from types import CodeType, FunctionType
 
     from proftrace.lines.sources import SourceTexts
     from proftrace.lines.targets import Targets
@@ -35,6 +35,7 @@ class Register:
         # By address: equal code objects of different functions are different code.
         self._waiting: dict[int, Namespace] = {}
         _lines.decide(self._select, self._verdicts, False)
+        _lines.on_code_change(self._follow)
 
     def watch(self, targets: Targets) -> None:
         """Ask `targets` about all code that starts from now on."""
@@ -72,6 +73,13 @@ class Register:
                 if self._targets is not None:
                     self._targets.keep_asking(inner.co_filename)
                 _lines.await_start(inner)
+
+    def _follow(self, function: FunctionType, code: CodeType) -> None:
+        """Profile the code that a profiled function is about to get; called by the tracer."""
+        try:
+            self._register(code, function.__globals__)
+        except ValueError:  # it has no lines
+            return
 
     def _select(self, code: CodeType, namespace: Namespace) -> bool:
         """Register a code object that starts, if it is wanted; called by the tracer."""

@@ -58,6 +58,11 @@ def measured(
             yield f"sampling: {printable(sampling)}"
         if costs := ", ".join(_calibration(_object(profile.meta.get("calibration")))):
             yield f"cost of an event: {printable(costs)}"
+        if function := profile.meta.get("interference"):
+            yield (
+                f"the program used sys.monitoring.{printable(function)} to switch lprof's events "
+                "off: they stayed on"
+            )
     for reason, n_functions in fallbacks(stats).items():
         functions = "one busy function" if n_functions == 1 else f"{n_functions} busy functions"
         yield f"the clock had to do for {functions}: {reason}"
