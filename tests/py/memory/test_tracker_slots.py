@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import platform
 import subprocess
 import sys
@@ -10,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from case_runs import bytearray_bytes
 from log_events import is_allocation, read_events
 from proftrace.model.load import load_profile
 
@@ -213,3 +215,70 @@ early(12_345_670)
 """
     sizes = run(tmp_path, program, library, library)
     assert (sizes[12_345_678], sizes[12_345_670]) == (1, 0)
+
+
+# ---- other allocators, and loading at the same time ---------------------------------------------
+
+
+def test_an_allocator_in_front_of_the_c_library_stays_in_use(tmp_path: Path) -> None:
+    front = tmp_path / "front.so"
+    source = SOURCE.with_name("front.c")
+    words = ["gcc", "-shared", "-fPIC", "-O1", "-fno-builtin", "-o", str(front), str(source)]
+    subprocess.run(words, check=True)
+    program = """
+import ctypes, os
+from proftrace import Tracker
+libc = ctypes.CDLL(None)
+libc.malloc.restype = ctypes.c_void_p
+before = [bytearray(5_000) for _ in range(100)]
+with Tracker("out.bin"):
+    kept = [bytearray(50_000) for _ in range(100)]
+    before.clear()
+    kept += [bytearray(700)]
+    del kept[:50]
+    libc.free(ctypes.c_void_p(libc.malloc(12_345_678)))
+    import sqlite3
+del kept
+print("fine")
+"""
+    (tmp_path / "program.py").write_text(program)
+    done = subprocess.run(
+        [sys.executable, "program.py"],
+        cwd=tmp_path,
+        env={**os.environ, "LD_PRELOAD": str(front)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (done.returncode, done.stdout, done.stderr) == (0, "fine\n", "")
+    sizes = sizes_in(tmp_path / "out.bin")
+    assert (sizes[bytearray_bytes(50_000)], sizes[12_345_678]) == (100, 1)
+
+
+LOADING = """
+import shutil, threading, _ctypes
+copies = [shutil.copy(library, f"{library}.{k}.so") for k in range(6)]
+stop = False
+def load_and_close(paths):
+    while not stop:
+        for path in paths:
+            lib = load(path, os.RTLD_LAZY)
+            lib.by_call.restype, lib.by_call.argtypes = ctypes.c_void_p, [ctypes.c_size_t]
+            lib.give_back.argtypes = [ctypes.c_void_p]
+            lib.give_back(lib.by_call(70_000))
+            _ctypes.dlclose(lib._handle)
+threads = [threading.Thread(target=load_and_close, args=(copies[k::2],)) for k in range(2)]
+[thread.start() for thread in threads]
+for k in range(100):
+    with Tracker(capture, overwrite=True):
+        lib = load(copies[k % 6])
+        lib.by_call.restype, lib.by_call.argtypes = ctypes.c_void_p, [ctypes.c_size_t]
+        lib.by_call(12_345_678)
+stop = True
+[thread.join() for thread in threads]
+"""
+
+
+def test_libraries_come_and_go_while_recordings_do(tmp_path: Path) -> None:
+    library = build(tmp_path, "slots", *LINKED["at once"])
+    assert run(tmp_path, LOADING, library, library)[12_345_678] == 1
