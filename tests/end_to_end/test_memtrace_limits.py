@@ -6,6 +6,7 @@ import os
 import shutil
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -137,6 +138,25 @@ def test_little_address_space(tmp_path: Path) -> None:
     rows = [row for row in csv_rows(tmp_path / "out.bin", "--leaks") if row.size >= 5_000_000]
     assert sum(row.blocks for row in rows) == int(n)
     assert sum(row.size for row in rows) == int(n) * bytearray_bytes(5_000_000)
+
+
+def test_a_slow_pipe_gets_what_it_would_get(tmp_path: Path) -> None:
+    program = "for i in range(4000):\n    print(i, '.' * 60, len(bytearray(1000)))\nprint('end')\n"
+    command = [str(COMMANDS / "memtrace"), "run", "-q", "-o", "out.bin", "-c", program]
+    process = subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.PIPE)
+    assert process.stdout is not None
+    pieces = []
+    while piece := os.read(process.stdout.fileno(), 4096):
+        pieces.append(piece)
+        time.sleep(0.001)
+    process.stdout.close()
+    assert process.wait() == 0
+    lines = b"".join(pieces).decode().splitlines()
+    assert lines == [*(f"{i} {'.' * 60} 1000" for i in range(4000)), "end"]
+    assert list(load_profile(str(tmp_path / "out.bin")).warnings) == []
+    rows = [row for row in csv_rows(tmp_path / "out.bin", "--all") if row.stack]
+    size = bytearray_bytes(1000)
+    assert sum(row.blocks for row in rows if row.size == row.blocks * size) >= 4000
 
 
 def test_few_descriptors(tmp_path: Path) -> None:

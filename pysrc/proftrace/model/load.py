@@ -89,7 +89,8 @@ def load_profiles(path: str, *, native: bool = True) -> list[Profile]:
     start = 0
     while start or not profiles:
         log = _read_log(path, start, native)
-        profiles.append(_profile_from_log(path, log))
+        one_of_several = bool(start or log["next_log"])
+        profiles.append(_profile_from_log(path, log, one_of_several=one_of_several))
         start = log["next_log"]
     return _without_older(profiles)
 
@@ -179,7 +180,9 @@ def _unreadable(path: str, error: _reader.ReadError | ValueError) -> CaptureFile
     return CaptureFileError(f"{printable(path)}: {reason}")
 
 
-def _profile_from_log(path: str, log: _Log, *, running: bool = False) -> Profile:
+def _profile_from_log(
+    path: str, log: _Log, *, running: bool = False, one_of_several: bool = False
+) -> Profile:
     content = log["header"]["content"]
     metrics = (*(MEMORY_METRICS if content & HAS_MEMORY else ()),)
     metrics += (*(LINE_METRICS if content & HAS_LINES else ()),)
@@ -190,6 +193,9 @@ def _profile_from_log(path: str, log: _Log, *, running: bool = False) -> Profile
     warnings = _warnings(log, running=running)
     if n_orphans:
         warnings.append(f"damaged: {format_count(n_orphans)} rows of no known function left out")
+    where = printable(path)
+    if one_of_several:
+        where += f", process {log['header']['pid']}"
     return Profile(
         path=path,
         metrics=metrics,
@@ -215,7 +221,7 @@ def _profile_from_log(path: str, log: _Log, *, running: bool = False) -> Profile
         totals=MappingProxyType(log["totals"]),
         size_histogram=tuple(log["size_histogram"]),
         python_heap=_python_heap(log["python_heap"]),
-        warnings=tuple(f"{printable(path)}: {text}" for text in warnings),
+        warnings=tuple(f"{where}: {text}" for text in warnings),
     )
 
 
