@@ -16,6 +16,7 @@ from proftrace.model.load import load_profile
 from proftrace.model.profile import Profile
 from proftrace.render.line_page import LinePageOptions, render_line_page
 from proftrace.units import format_count, format_share, format_time, printable
+from proftrace.views.line_filter import measured_time
 from proftrace.views.line_stats import FunctionStats, function_stats
 from proftrace.views.line_table import FunctionKey, LineValues
 
@@ -115,7 +116,7 @@ def test_every_number_of_every_function_is_the_models(
     profile = profile_of(random_line_log(tmp_path / "r", seed))
     stats = function_stats([profile])
     opened = open_html(html_of(profile), width=1400, height=1400)
-    whole = sum(one.exclusive for one in stats.values())
+    whole = measured_time([one.lines for one in stats.values()])
     assert opened.state("whole") == whole
     for index, one in enumerate(stats.values()):
         open_function(opened, index)
@@ -274,7 +275,7 @@ def test_the_hottest_function_stands_first_and_is_open(
     if metric == "self":
         opened.press("s")
     assert opened.state("listed") == order
-    whole = sum(one.exclusive for one in stats)
+    whole = measured_time([one.lines for one in stats])
     for row, index in zip(texts_of(opened, "#functions tbody tr:not(.gap)"), order, strict=False):
         if stats[index].lines.calls:
             assert row[3] == format_share(min(own(stats[index]), whole), whole)
@@ -598,7 +599,7 @@ def test_a_loop_on_one_line_is_told(open_html: OpenPage, tmp_path: Path) -> None
     notes = []
     for line in (2, 3):
         open_function(opened, 0, line)
-        notes.append("one hit, however often" in opened.text("#line-details"))
+        notes.append("A loop on one line is one hit" in opened.text("#line-details"))
     assert notes == [True, False]
 
 

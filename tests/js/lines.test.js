@@ -74,7 +74,7 @@ test('a share of the run is never above one', () => {
   assert.equal(model.whole, 1000);
   assert.equal(lib.shareOfRun(model, outer, 'total'), 1);
   assert.equal(lib.shareOfRun(model, inner, 'self'), 0.6);
-  const nothing = lib.buildModel(data({ self: [0, 0] }));
+  const nothing = lib.buildModel(data({ l_self: [0, 0, 0, 0] }));
   assert.equal(lib.shareOfRun(nothing, nothing.functions[0], 'total'), 0);
 });
 

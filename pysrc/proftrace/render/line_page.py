@@ -24,6 +24,7 @@ from proftrace.render.page import (
     viewer_script,
 )
 from proftrace.units import format_count, format_share, format_time
+from proftrace.views.line_filter import measured_time
 from proftrace.views.line_stats import FunctionStats
 from proftrace.views.line_table import FunctionKey
 
@@ -49,7 +50,7 @@ def render_line_page(
     names = list(dict.fromkeys(program_name(p.meta.get("program", "")) for p in profiles))
     program = names[0] if len(names) == 1 else f"{len(names)} programs"
     warnings = dict.fromkeys(text for profile in profiles for text in profile.warnings)
-    whole = sum(one.exclusive for one in stats.values())
+    whole = measured_time([one.lines for one in stats.values()])
     return fill(
         viewer_file("lines/page.html"),
         text={"title": f"Time by line - {program}", "program": program},

@@ -38,8 +38,9 @@ function buildModel({ header, columns }) {
       from,
       to: row,
     });
-    model.whole += columns.self[i];
   }
+  // As everywhere: what the lines took themselves, so that a callee's time counts once.
+  model.whole = columns.l_self.reduce((sum, time) => sum + time, 0);
   numberLines(model);
   addCalls(model, columns);
   nameFragments(model);

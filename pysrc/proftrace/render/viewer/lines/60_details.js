@@ -1,7 +1,7 @@
 'use strict';
 // The words around the source: what is known of a function and of the selected line.
 
-const LOOP_NOTE = 'A whole loop stands on this line: it is one hit, however often it goes round.';
+const LOOP_NOTE = 'A loop on one line is one hit; its rounds are not counted.';
 
 function fillPairs(list, pairs) {
   list.replaceChildren(...pairs.map(([name, text]) => {
