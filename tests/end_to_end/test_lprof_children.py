@@ -319,3 +319,19 @@ def test_a_failing_setup_ends_it(text: str, status: int, message: str, tmp_path:
     assert "proftrace" not in run.stderr
     missing = lprof(["-s", "nope.py", "program.py"], tmp_path)
     assert (missing.status, len(missing.stderr.splitlines())) == (2, 1)
+
+
+def test_processes_have_a_row_each_and_a_table_of_their_own(tmp_path: Path) -> None:
+    rest, _ = WAYS["fork"]
+    run_program(tmp_path, rest, words=("x",))
+    shown = lprof(["show", "--processes", "r.lprof"], tmp_path)
+    assert (shown.status, shown.stderr) == (0, "")
+    header, first, *children = shown.stdout.splitlines()
+    assert header.split()[:2] == ["pid", "parent"]
+    assert len(children) == 3
+    assert all(row.split()[1] == first.split()[0] for row in children)
+    pid = children[0].split()[0]
+    one = lprof(["show", "--pid", pid, "r.lprof"], tmp_path)
+    assert [row.split()[1] for row in one.stdout.splitlines() if "total += i" in row] == ["100"]
+    none = lprof(["show", "--pid", "1", "r.lprof"], tmp_path)
+    assert (none.status, none.stdout, len(none.stderr.splitlines())) == (2, "", 1)

@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 
 from proftrace._version import __version__
 from proftrace.cli.options import Parser
+from proftrace.errors import UsageError
 from proftrace.units import format_time, printable
 
 TYPE_CHECKING = False
@@ -136,6 +137,14 @@ def _show_parser() -> Parser:
     add_table_options(parser)
     add = parser.add_argument
     add("-m", "--summarize", action="store_true", help="add a line for each function at the end")
+    add("--processes", action="store_true", help="list the processes instead, a row each")
+    add(
+        "--pid",
+        metavar="PID",
+        type=_count,
+        action="append",
+        help="show what this process did; repeatable",
+    )
     add("-o", "--output", metavar="FILE", default="-", help="where to write (default: stdout)")
     add("-f", "--force", action="store_true", help="replace the output file if it is there")
     return parser
@@ -147,14 +156,15 @@ def show(words: list[str]) -> int:
     # Imported here: `lprof` itself has to be gone before any of this is needed.
     from proftrace.cli.results import read_profiles
     from proftrace.render.base import write_output
+    from proftrace.render.line_processes import render_processes
     from proftrace.render.place import check_output
     from proftrace.views.line_stats import fallbacks, function_stats
     from proftrace.views.line_table import Reading
 
     check_output(options.output, options.force)
-    profiles = read_profiles(options.files)
+    profiles = _of_processes(read_profiles(options.files), options.pid)
     stats = function_stats(profiles, Reading(options.raw_hits, options.raw, options.statements))
-    text = _text(stats, options, profiles)
+    text = render_processes(profiles) if options.processes else _text(stats, options, profiles)
     if options.output == "-":
         sys.stdout.write(text)
     else:
@@ -167,6 +177,17 @@ def show(words: list[str]) -> int:
     for reason, n_functions in fallbacks(stats).items():
         print(f"lprof: {_why_cold(reason, n_functions)}", file=sys.stderr)
     return 0
+
+
+def _of_processes(profiles: list[Profile], pids: Sequence[int] | None) -> list[Profile]:
+    """Return the profiles of these processes, of all without pids; UsageError for none."""
+    if pids is None:
+        return profiles
+    found = [profile for profile in profiles if profile.header["pid"] in pids]
+    if not found:
+        known = ", ".join(str(profile.header["pid"]) for profile in profiles)
+        raise UsageError(f"--pid {pids[0]}: there is no such process; there are {known}")
+    return found
 
 
 def _text(
