@@ -7,7 +7,7 @@ import os
 import tempfile
 from pathlib import Path
 
-from benchmarks import accuracy, lines, memory, suites, tracker
+from benchmarks import accuracy, bounded, lines, memory, suites, tracker
 from benchmarks.figures import Figure
 from benchmarks.report import page
 
@@ -18,6 +18,7 @@ SOURCES = {
     "memtrace": memory.figures,
     "tracker": tracker.figures,
     "pytest": suites.figures,
+    "bounded": bounded.figures,
 }
 
 

@@ -35,6 +35,13 @@ programs of `lprof check`.
 """
 
 
+BOUNDED = """`benchmarks/bounded.py`: four places that keep 20,000 blocks each, of sizes of their
+own, with a distance of 64 KiB between samples and a ring of 16 MB. An error is of the place that is
+off the most, against the capture of every event.
+[Bounded captures](memtrace.md#bounded-captures) says what they are.
+"""
+
+
 def cpu_model() -> str:
     """Return the processor's name as the kernel tells it."""
     for line in Path("/proc/cpuinfo").read_text().splitlines():
@@ -102,6 +109,7 @@ def page(figures: Sequence[Figure]) -> str:
     """Return the whole page."""
     lines = [figure for figure in figures if figure.group == "lprof"]
     accuracy = [figure for figure in figures if figure.group == "accuracy"]
+    bounded = [figure for figure in figures if figure.group == "bounded"]
     memory = [figure for figure in figures if figure.group == "memtrace"]
     tracker = [figure for figure in figures if figure.group == "tracker"]
     tests = [figure for figure in figures if figure.group == "pytest"]
@@ -122,5 +130,8 @@ def page(figures: Sequence[Figure]) -> str:
             *table(tracker, "proftrace", ["memray"]),
             "## The pytest plugin\n",
             *table(tests, "--memtrace", ["pytest-memray"]),
+            "## Bounded captures\n",
+            BOUNDED,
+            *table(bounded, "every event", ["--sample", "--aggregate", "--ring"]),
         ]
     )
