@@ -69,8 +69,8 @@ static enum checkpoint_verdict load_thread(struct checkpoint_loader *loader, str
     uint32_t thread;
     if (from->bad || stream > UINT32_MAX)
         return CHECKPOINT_MALFORMED;
-    if (stream == 0 || ordinal == 0)
-        return CHECKPOINT_OK;
+    if (ordinal == 0)
+        return CHECKPOINT_OK; /* it has made no block */
     thread = loader->thread_row(loader->context, (uint32_t)stream);
     if (thread == UINT32_MAX || page_vec_reserve(&history->ordinals, thread + 1ul) != 0)
         return CHECKPOINT_NO_MEMORY;
@@ -199,6 +199,44 @@ static enum checkpoint_verdict load_mark(struct checkpoint_loader *loader, struc
     return CHECKPOINT_OK;
 }
 
+static void load_usage_row(struct get *from, struct usage_row *row, uint64_t n_fields)
+{
+    row->time_us = get_signed(from);
+    row->known = get_signed(from);
+    for (uint64_t i = 0; i < n_fields; i++) {
+        const int64_t value = get_signed(from);
+        if (i < USAGE_FIELDS)
+            row->fields[i] = value;
+    }
+    row->live_bytes = get_signed(from);
+    row->live_blocks = get_signed(from);
+    row->mapped_bytes = get_signed(from);
+    row->arena_bytes = get_signed(from);
+}
+
+static enum checkpoint_verdict load_usage(struct checkpoint_loader *loader, struct get *from)
+{
+    struct reduce_usage *usage = &loader->history->usage;
+    uint64_t n_fields, n;
+    usage->marked = get_u8(from) & 1;
+    usage->n_taken = get_varint(from);
+    n_fields = get_varint(from);
+    if (from->bad || n_fields > 64)
+        return CHECKPOINT_MALFORMED;
+    load_usage_row(from, &usage->now, n_fields);
+    load_usage_row(from, &usage->highest, n_fields);
+    load_usage_row(from, &usage->last, n_fields);
+    load_usage_row(from, &usage->at_end, n_fields);
+    n = get_varint(from);
+    if (from->bad || n > USAGE_MOST_ROWS)
+        return CHECKPOINT_MALFORMED;
+    if (page_vec_reserve(&usage->rows, n) != 0)
+        return CHECKPOINT_NO_MEMORY;
+    for (usage->rows.n = 0; usage->rows.n < n; usage->rows.n++)
+        load_usage_row(from, &usage->rows.items[usage->rows.n], n_fields);
+    return from->bad ? CHECKPOINT_MALFORMED : CHECKPOINT_OK;
+}
+
 static enum checkpoint_verdict
 load_items(struct checkpoint_loader *loader, struct get *from,
            enum checkpoint_verdict (*load)(struct checkpoint_loader *, struct get *))
@@ -229,6 +267,8 @@ enum checkpoint_verdict checkpoint_load(struct checkpoint_loader *loader, const 
             verdict = load_ranges(loader, &record, &loader->history->python_heap.arenas, false);
         else if (tag == CHECKPOINT_TOTALS)
             verdict = load_totals(loader, &record);
+        else if (tag == CHECKPOINT_USAGE)
+            verdict = load_usage(loader, &record);
         else if (tag == CHECKPOINT_MARKS)
             verdict = load_items(loader, &record, load_mark);
     }

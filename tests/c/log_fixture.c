@@ -5,6 +5,7 @@
 #include "format/nodes.h"
 #include "format/pack.h"
 #include "format/ring.h"
+#include "history/checkpoint.h"
 
 #define A 0x7f0000001000u
 #define MAPPED 0x7f1000000000u
@@ -49,6 +50,7 @@ void fixture_header(struct log_fixture *log, uint32_t content)
     uint8_t bytes[FILE_HEADER_BYTES];
     struct file_header header = {.content = content,
                                  .options = log->options,
+                                 .sample_bytes = log->sample_bytes,
                                  .start_wall_ns = 1764486000000000000u,
                                  .start_mono_ns = 1000000000u,
                                  .pid = 4242,
@@ -193,44 +195,83 @@ static void put_memory_tables(struct log_fixture *log)
     fixture_tables(log, BLOCK_DICT);
 }
 
-void fixture_memory(struct log_fixture *log, bool ended)
+static const struct event alone[] = {
+    {EVENT_MALLOC, 1, A, 100, 0, 0},
+    {EVENT_CALLOC, 2, A + 0x100, 200, 0, 0},
+    {EVENT_POSIX_MEMALIGN, 3, A + 0x200, 64, 0, 0},
+    {EVENT_FREE, 0, A, 0, 0, 0},
+    {EVENT_REALLOC, 1, A + 0x300, 300, 0, 0},
+    {EVENT_MMAP, 4, MAPPED, 4 * PAGE, 0, 0},
+    {EVENT_MUNMAP, 0, MAPPED + PAGE, PAGE, 0, 0},
+    {EVENT_PYMALLOC_MALLOC, 2, A + 0x400, 32, 0, 0},
+    {EVENT_PYMALLOC_FREE, 0, A + 0x400, 0, 0, 0},
+    {EVENT_MALLOC, 0, A + 0x500, 0, 0, 0},
+};
+static const struct event worker[] = {
+    {EVENT_MALLOC, 3, A + 0x600, 1000, 1, 0},
+    {EVENT_FREE, 0, A + 0x100, 0, 4, 0},
+    {EVENT_UNFREE, 0, A + 0x100, 0, 5, 0},
+    {EVENT_ALIGNED_ALLOC, 3, A + 0x700, (uint64_t)5 << 30, 8, 0},
+};
+static const struct event main_again[] = {
+    {EVENT_FREE, 0, A + 0x600, 0, 2, 0},  {EVENT_MALLOC, 5, A + 0x600, 10, 3, 0},
+    {EVENT_FREE, 0, A + 0x700, 0, 9, 0},  {EVENT_MARK, 0, MARK_END_OF_SCRIPT, 0, 10, 0},
+    {EVENT_FREE, 0, A + 0x600, 0, 11, 0},
+};
+static const struct event third[] = {{EVENT_VALLOC, 5, A + 0x800, 8, 6, 0},
+                                     {EVENT_MARK, 0, MARK_LOST, 2, 7, 0}};
+
+static void put_later_events(struct log_fixture *log)
 {
-    static const struct event alone[] = {
-        {EVENT_MALLOC, 1, A, 100, 0, 0},
-        {EVENT_CALLOC, 2, A + 0x100, 200, 0, 0},
-        {EVENT_POSIX_MEMALIGN, 3, A + 0x200, 64, 0, 0},
-        {EVENT_FREE, 0, A, 0, 0, 0},
-        {EVENT_REALLOC, 1, A + 0x300, 300, 0, 0},
-        {EVENT_MMAP, 4, MAPPED, 4 * PAGE, 0, 0},
-        {EVENT_MUNMAP, 0, MAPPED + PAGE, PAGE, 0, 0},
-        {EVENT_PYMALLOC_MALLOC, 2, A + 0x400, 32, 0, 0},
-        {EVENT_PYMALLOC_FREE, 0, A + 0x400, 0, 0, 0},
-        {EVENT_MALLOC, 0, A + 0x500, 0, 0, 0},
-    };
-    static const struct event worker[] = {
-        {EVENT_MALLOC, 3, A + 0x600, 1000, 1, 0},
-        {EVENT_FREE, 0, A + 0x100, 0, 4, 0},
-        {EVENT_UNFREE, 0, A + 0x100, 0, 5, 0},
-        {EVENT_ALIGNED_ALLOC, 3, A + 0x700, (uint64_t)5 << 30, 8, 0},
-    };
-    static const struct event main_again[] = {
-        {EVENT_FREE, 0, A + 0x600, 0, 2, 0},  {EVENT_MALLOC, 5, A + 0x600, 10, 3, 0},
-        {EVENT_FREE, 0, A + 0x700, 0, 9, 0},  {EVENT_MARK, 0, MARK_END_OF_SCRIPT, 0, 10, 0},
-        {EVENT_FREE, 0, A + 0x600, 0, 11, 0},
-    };
-    static const struct event third[] = {{EVENT_VALLOC, 5, A + 0x800, 8, 6, 0},
-                                         {EVENT_MARK, 0, MARK_LOST, 2, 7, 0}};
-    fixture_header(log, FILE_HAS_MEMORY);
-    put_memory_tables(log);
-    fixture_events(log, 0, alone, sizeof alone / sizeof alone[0]);
     fixture_events(log, 2, third, sizeof third / sizeof third[0]);
     fixture_events(log, 1, worker, sizeof worker / sizeof worker[0]);
     fixture_events(log, 0, main_again, sizeof main_again / sizeof main_again[0]);
+}
+
+void fixture_memory(struct log_fixture *log, bool ended)
+{
+    fixture_header(log, FILE_HAS_MEMORY);
+    put_memory_tables(log);
+    fixture_events(log, 0, alone, sizeof alone / sizeof alone[0]);
+    put_later_events(log);
     if (ended)
         fixture_end(log);
 }
 
 /* Runs of the loop: _start > loop > helper (stored name, inlined part) > loop > leaf (no name). */
+static int put_checkpoint(void *context, const void *records, size_t n_bytes, uint32_t n_records)
+{
+    struct block_header header = {.kind = BLOCK_CHECKPOINT, .n_records = n_records};
+    fixture_block(context, &header, records, n_bytes);
+    return 0;
+}
+
+void fixture_bounded(struct log_fixture *log)
+{
+    struct history history = {0};
+    const struct checkpoint_sink sink = {put_checkpoint, log};
+    const struct checkpoint_cut cut = {0, sizeof alone / sizeof alone[0]};
+    log->options = OPTION_AGGREGATE;
+    fixture_header(log, FILE_HAS_MEMORY);
+    put_memory_tables(log);
+    for (size_t i = 0; i < cut.ordinal; i++) {
+        if (history_apply(&history, &alone[i], 0, 0, alone[i].node) != APPLY_OK)
+            abort();
+    }
+    if (checkpoint_write(&history, &cut, 1, true, &sink) != 0)
+        abort();
+    history_release(&history);
+    log->ordinals[0] = cut.ordinal;
+    put_later_events(log);
+    fixture_end(log);
+}
+
+void fixture_sampled(struct log_fixture *log)
+{
+    log->sample_bytes = 1000;
+    fixture_memory(log, true);
+}
+
 static void put_native_tables(struct put *to)
 {
     static const struct rec_native_node natives[] = {

@@ -22,6 +22,7 @@ struct log_fixture {
     uint64_t ordinals[8]; /* events written, by stream */
     bool stores_plainly;  /* events as version 1 stored them */
     uint32_t options;     /* of the header */
+    uint64_t sample_bytes;
 };
 
 void fixture_header(struct log_fixture *log, uint32_t content);
@@ -44,6 +45,9 @@ void fixture_append(struct log_fixture *log, const void *bytes, size_t n_bytes);
  */
 void fixture_memory(struct log_fixture *log, bool ended);
 void fixture_lines(struct log_fixture *log);
+/* The same memory log with a checkpoint in the place of its first events; and as if sampled. */
+void fixture_bounded(struct log_fixture *log);
+void fixture_sampled(struct log_fixture *log);
 /* Five blocks of 100 to 500 bytes with native stacks: calls, a signal, a run without its frame. */
 void fixture_native(struct log_fixture *log);
 /* What a killed process leaves beside fixture_memory(log, false): returns the bytes of the ring. */

@@ -6,19 +6,26 @@
 #include "check.h"
 #include "log_fixture.h"
 
-static struct log_fixture memory, lines;
+static void make(const char *folder, const char *name, struct log_fixture *log)
+{
+    char path[4096];
+    snprintf(path, sizeof path, "%s/%s", folder, name);
+    write_file(path, log->bytes, log->n_bytes);
+    free(log->bytes);
+}
+
+static struct log_fixture memory, lines, bounded, sampled;
 
 int main(int argc, char **argv)
 {
-    char path[4096];
     CHECK_EQ(argc, 2);
     fixture_memory(&memory, true);
+    make(argv[1], "memory.bin", &memory);
     fixture_lines(&lines);
-    snprintf(path, sizeof path, "%s/memory.bin", argv[1]);
-    write_file(path, memory.bytes, memory.n_bytes);
-    snprintf(path, sizeof path, "%s/lines-2.bin", argv[1]);
-    write_file(path, lines.bytes, lines.n_bytes);
-    free(memory.bytes);
-    free(lines.bytes);
+    make(argv[1], "lines-2.bin", &lines);
+    fixture_bounded(&bounded);
+    make(argv[1], "bounded.bin", &bounded);
+    fixture_sampled(&sampled);
+    make(argv[1], "sampled.bin", &sampled);
     return 0;
 }

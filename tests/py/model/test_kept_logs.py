@@ -63,3 +63,42 @@ def test_the_lines_log() -> None:
     assert list(profile.lines.values["exclusive"]) == [900, -40_000]
     assert list(profile.lines.values["await"]) == [0, 7]
     assert profile.sources[1].text.splitlines()[4] == "def slow(n):"
+
+
+def test_a_checkpoint_stands_for_the_events_before_it() -> None:
+    """Logs of version 3: the same program as memory.bin, its first events in a checkpoint."""
+    bounded = load_profile(str(ALL_LOGS / "v3" / "bounded.bin"))
+    whole = load_profile(str(ALL_LOGS / "v2" / "memory.bin"))
+    assert (bounded.kept, whole.kept) == ("aggregate", "all")
+    assert bounded.totals == whole.totals
+    assert bounded.size_histogram == whole.size_histogram
+    assert bounded.header["n_events"] == whole.header["n_events"] == 21
+    assert bounded.header["n_events_kept"] == 11
+    rows = []
+    for profile in bounded, whole:
+        samples = profile.samples
+        keys = zip(samples.stack, samples.thread, samples.allocator, strict=True)
+        values = zip(*(samples.values[metric.name] for metric in MEMORY_METRICS), strict=True)
+        rows.append(sorted(zip(keys, values, strict=True)))
+    assert rows[0] == rows[1]
+
+
+def test_a_sampled_log_is_scaled_up() -> None:
+    """Logs of version 3: memory.bin as if one allocation in 1000 bytes had been recorded."""
+    profile = load_profile(str(ALL_LOGS / "v3" / "sampled.bin"))
+    assert profile.sample_bytes == 1000
+    by_allocator = {
+        allocator: (n_bytes, blocks)
+        for allocator, n_bytes, blocks in zip(
+            profile.samples.allocator,
+            profile.samples.values["total_bytes"],
+            profile.samples.values["total_blocks"],
+            strict=True,
+        )
+    }
+    # 200 bytes: 1 / (1 - exp(-0.2)) = 5.517; 64: 16.13; 8: 125.5; mappings are all there.
+    assert by_allocator[3] == (1103, 5)
+    assert by_allocator[5] == (1032, 16)
+    assert by_allocator[8] == (1004, 125)
+    assert by_allocator[10][1] == 1
+    assert by_allocator[6] == (5 * GIB, 1)
