@@ -1,6 +1,8 @@
 /* arena.c - see arena.h. */
 #include "base/arena.h"
 
+#include "base/own_pages.h"
+
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include <unistd.h> /* syscall */
@@ -26,13 +28,18 @@ int raw_munmap(void *at, size_t n_bytes)
 void *pages_alloc(size_t n_bytes)
 {
     void *at = raw_mmap(NULL, n_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    return at == MAP_FAILED ? NULL : at;
+    if (at == MAP_FAILED)
+        return NULL;
+    own_pages_note(at, n_bytes, false);
+    return at;
 }
 
 void pages_free(void *at, size_t n_bytes)
 {
-    if (at != NULL)
-        raw_munmap(at, n_bytes);
+    if (at == NULL)
+        return;
+    own_pages_forget(at);
+    raw_munmap(at, n_bytes);
 }
 
 void *pages_grow(void *at, size_t old_bytes, size_t new_bytes)
@@ -41,7 +48,11 @@ void *pages_grow(void *at, size_t old_bytes, size_t new_bytes)
     if (at == NULL)
         return pages_alloc(new_bytes);
     moved = (void *)syscall(SYS_mremap, at, old_bytes, new_bytes, MREMAP_MAYMOVE, NULL);
-    return moved == MAP_FAILED ? NULL : moved;
+    if (moved == MAP_FAILED)
+        return NULL;
+    own_pages_forget(at);
+    own_pages_note(moved, new_bytes, false);
+    return moved;
 }
 
 void *arena_alloc(struct arena *arena, size_t n_bytes)
@@ -74,7 +85,7 @@ void arena_release(struct arena *arena)
     struct arena_chunk *chunk = arena->newest;
     while (chunk != NULL) {
         struct arena_chunk *older = chunk->older;
-        raw_munmap(chunk, chunk->n_bytes);
+        pages_free(chunk, chunk->n_bytes);
         chunk = older;
     }
     *arena = (struct arena){0};

@@ -66,6 +66,7 @@ void proftrace_capture_mark(enum mark_kind kind, uint64_t value)
 {
     if (!guard_enter())
         return;
+    usage_look(true); /* what the process is like there */
     recorder_event(EVENT_MARK, (void *)(uintptr_t)kind, value);
     guard_leave();
 }

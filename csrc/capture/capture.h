@@ -39,6 +39,7 @@ struct capture_options {
     bool python_allocators;               /* record Python's allocators; see below */
     bool aggregate;                       /* keep sums by site instead of events */
     uint64_t ring_bytes;                  /* not 0: sums and the last events up to this size */
+    uint64_t interval_ns;                 /* how often the size is looked at; 0: never */
     uint64_t sample_bytes;                /* record one allocation in so many bytes; 0: all */
     bool verify;                          /* compare each stack with the interpreter's own view */
     const struct interp_binding *binding; /* NULL: no Python stacks */

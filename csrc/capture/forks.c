@@ -50,6 +50,7 @@ static void forget_parent(void)
     capture.live = capture.free = capture.late = NULL;
     capture.packer = NULL;
     capture.bounded = NULL;
+    usage_forget();
     capture.pid = 0;
     capture.session++; /* blocks of threads that have not heard of it are not this one's */
     capture.exec_ended = false;

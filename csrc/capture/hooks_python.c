@@ -122,6 +122,7 @@ static void *arena_alloc(void *unused, size_t n_bytes)
         return real_arenas.alloc(real_arenas.ctx, n_bytes);
     before = guard_hold();
     arena = real_arenas.alloc(real_arenas.ctx, n_bytes);
+    usage_note_arena_bytes(n_bytes);
     if (arena != NULL && capture_takes_new())
         recorder_allocated(EVENT_ARENA, arena, n_bytes);
     guard_restore(before);

@@ -43,7 +43,7 @@ static inline bool recorder_has_room(const struct capture_thread *thread)
 }
 
 /* Whether a sampled capture records this event; see sampler.h. */
-static inline bool recorder_samples(enum event_kind kind, uintptr_t address, uint64_t size)
+static NOINLINE bool recorder_samples(enum event_kind kind, uintptr_t address, uint64_t size)
 {
     switch (kind) {
     case EVENT_MMAP:
@@ -63,6 +63,15 @@ static inline bool recorder_samples(enum event_kind kind, uintptr_t address, uin
     }
 }
 
+/* What an event may have to look at before it is recorded; false: it is not recorded at all. */
+static inline bool recorder_attends(enum event_kind kind, uintptr_t address, uint64_t size)
+{
+    const uint32_t attention = __atomic_load_n(&capture.attention, __ATOMIC_RELAXED);
+    if (attention & ATTEND_DUE)
+        usage_look(false);
+    return !(attention & ATTEND_SAMPLED) || recorder_samples(kind, address, size);
+}
+
 /*
  * The same of one of Python's allocators. Kind and domain are constants of each hook, and no
  * pointer to what is stored leaves the function: so the record is put together in registers.
@@ -75,8 +84,8 @@ static ALWAYS_INLINE void recorder_python_allocated(enum event_kind kind, enum e
                           .address = (uintptr_t)block,
                           .size = size,
                           .domain = (uint8_t)domain};
-    if (unlikely(capture.sampler.sample_bytes != 0) &&
-        !recorder_samples(kind, (uintptr_t)block, size))
+    if (unlikely(__atomic_load_n(&capture.attention, __ATOMIC_RELAXED) != 0) &&
+        !recorder_attends(kind, (uintptr_t)block, size))
         return;
     if (unlikely(!recorder_has_room(thread))) {
         struct event copy = event;
@@ -99,8 +108,8 @@ static ALWAYS_INLINE void recorder_event(enum event_kind kind, const void *addre
 {
     struct capture_thread *thread = thread_self;
     struct event event = {.kind = (uint8_t)kind, .address = (uintptr_t)address, .size = size};
-    if (unlikely(capture.sampler.sample_bytes != 0) &&
-        !recorder_samples(kind, (uintptr_t)address, size))
+    if (unlikely(__atomic_load_n(&capture.attention, __ATOMIC_RELAXED) != 0) &&
+        !recorder_attends(kind, (uintptr_t)address, size))
         return;
     if (unlikely(!recorder_has_room(thread))) {
         struct event copy = event;

@@ -2,6 +2,7 @@
 #include "capture/ring_file.h"
 
 #include "base/arena.h" /* pages, raw_mmap */
+#include "base/own_pages.h"
 #include "capture/output_file.h"
 
 #include <errno.h>
@@ -45,6 +46,7 @@ static void add_free_slots(struct ring_file *ring, void *memory, uint32_t n)
 {
     for (uint32_t i = n; i-- > 0;) {
         struct free_slot *slot = (struct free_slot *)((uint8_t *)memory + i * RING_SLOT_BYTES);
+        own_pages_note(slot, RING_SLOT_BYTES, true);
         slot->next = ring->free_slots;
         ring->free_slots = slot;
     }
@@ -70,6 +72,7 @@ static int create_file(struct ring_file *ring, const uint8_t session_id[SESSION_
     }
     ring->device = there.st_dev;
     ring->inode = there.st_ino;
+    own_pages_note(memory, RING_HEADER_BYTES + RING_DICTIONARY_BYTES, true);
     ring->header = (struct ring_header *)memory;
     ring->dictionary = (struct ring_slot *)(memory + RING_HEADER_BYTES);
     add_free_slots(ring, memory + RING_HEADER_BYTES + RING_DICTIONARY_BYTES, FIRST_SLOTS);
@@ -174,6 +177,7 @@ void ring_file_remove(struct ring_file *ring)
 
 void ring_slot_free(struct ring_slot *slot)
 {
+    own_pages_forget(slot);
     raw_munmap(slot, RING_SLOT_BYTES);
 }
 
@@ -184,10 +188,12 @@ void ring_file_release(struct ring_file *ring)
         ring->free_slots = slot->next;
         ring_slot_free(&slot->head);
     }
-    if (ring->header != NULL)
+    if (ring->header != NULL) {
+        own_pages_forget(ring->header);
         raw_munmap(ring->header, RING_HEADER_BYTES + RING_DICTIONARY_BYTES);
-    else
+    } else {
         pages_free(ring->dictionary, RING_DICTIONARY_BYTES);
+    }
     ring->header = NULL;
     ring->dictionary = NULL;
 }

@@ -33,6 +33,7 @@ int sampler_start(struct sampler *sampler, uint64_t sample_bytes)
     }
     sampler->most_left = (int64_t)sample_bytes * LONGEST;
     sampler->sample_bytes = sample_bytes;
+    __atomic_store_n(&capture.attention, sample_bytes != 0 ? ATTEND_SAMPLED : 0, __ATOMIC_RELAXED);
     return 0;
 }
 

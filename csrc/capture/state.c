@@ -7,6 +7,7 @@
 #include "capture/forks.h"
 #include "capture/gotpatch.h"
 #include "capture/guard.h"
+#include "capture/heap_account.h"
 #include "capture/notice.h"
 #include "capture/recorder.h"
 #include "capture/thread_names.h"
@@ -203,6 +204,7 @@ static int open_locked(const struct capture_options *options, const char **no_st
     capture.n_lost = 0;
     capture.live = NULL;
     thread_names_keep(options->threads, options->n_threads);
+    usage_start_locked(options);
     return 0;
 }
 
@@ -305,6 +307,7 @@ static int start(const struct capture_options *options, const char **no_stacks)
 {
     int failed = -1;
     int error;
+    heap_account_find();
     state_lock();
     failed = start_locked(options, no_stacks);
     if (failed == 0 && start_thread_locked(options->own_folder) != 0) {
@@ -370,6 +373,7 @@ static void detach_threads_locked(void)
 static void close_locked(enum end_reason reason)
 {
     __atomic_store_n(&capture_on, 0, __ATOMIC_SEQ_CST);
+    usage_stop_locked();
     bounded_release(&capture.bounded);
     detach_threads_locked();
     (void)writer_end(&capture.writer, reason, capture.n_lost);
@@ -512,6 +516,7 @@ bool state_before_exec(void)
         guard_restore(guard_before_exec);
         return false;
     }
+    usage_stop_locked(); /* the ticker would keep the memory of the image that goes */
     capture.exec_n_bytes = writer_end(&capture.writer, END_EXEC, capture.n_lost);
     ring_file_remove(&capture.ring);
     signals_allow(&capture.signals_before); /* the new image inherits the mask */
@@ -525,6 +530,7 @@ void state_exec_failed(void)
         state_give_up_locked();
     else /* the ring has lost its name: from now on a kill costs what is not written */
         writer_add_option(&capture.writer, OPTION_NO_RING);
+    usage_go_on_locked();
     state_unlock();
     guard_restore(guard_before_exec);
     errno = saved;

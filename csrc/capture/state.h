@@ -16,11 +16,17 @@
 #include "capture/settings.h"
 #include "capture/signals.h"
 #include "capture/thread.h"
+#include "capture/usage.h"
 #include "capture/writer.h"
 
 #include <pthread.h>
 
 #define LINE_PAIR __attribute__((aligned(128)))
+
+enum attention {
+    ATTEND_SAMPLED = 1, /* not every allocation is recorded: see sampler.h */
+    ATTEND_DUE = 2,     /* it is time to look at the size of the process: see usage.h */
+};
 
 struct capture_state {
     /* Read by every event; constant while recording. */
@@ -31,6 +37,7 @@ struct capture_state {
     bool verify;                   /* stacks are looked at twice: see verify.h */
     struct frame_reader reader;
     struct sampler sampler;
+    uint32_t attention; /* atomic: what an event has to look at besides; enum attention */
 
     uint64_t last_seq LINE_PAIR; /* atomic */
 
@@ -46,7 +53,8 @@ struct capture_state {
     struct capture_thread *late; /* stream of threads that are past their own end */
     uint32_t n_streams;
     uint64_t n_lost;
-    struct packer *packer;   /* owned pages */
+    struct packer *packer; /* owned pages */
+    struct usage usage;
     struct bounded *bounded; /* owned; NULL: the log holds every event */
     char process_name[64];
     bool quiet;

@@ -268,6 +268,23 @@ enum mark_kind {
     MARK_END_OF_SCRIPT = 1, /* leaks are what is live here */
     MARK_LOST = 2,          /* value = how many events could not be recorded */
     MARK_USER = 3,          /* value = a string id */
+    /* The size of the process: the fields that changed, then TAKEN. */
+    MARK_USAGE_TAKEN = 4,  /* value = us since the start of the log */
+    MARK_USAGE_FIRST = 16, /* + enum usage_field; value = bytes, or a number */
+};
+
+enum usage_field {
+    USAGE_ANONYMOUS, /* in memory, by what stands behind it */
+    USAGE_FILE,
+    USAGE_SHARED,
+    USAGE_HEAP, /* that malloc has taken from the system; not written if it does not tell */
+    USAGE_HEAP_FREE,
+    USAGE_ARENAS, /* number of pymalloc's arenas; not written if its tables are not known */
+    USAGE_ARENA_TOUCHED,
+    USAGE_ARENA_USED,
+    USAGE_OWN_ANONYMOUS, /* the profiler's own, of the first and third */
+    USAGE_OWN_SHARED,
+    USAGE_FIELDS,
 };
 
 /* Which of Python's allocators a pymalloc event went to. */

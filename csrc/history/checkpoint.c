@@ -183,6 +183,34 @@ static int put_marks(struct writing *w, const struct reduce_marks *marks)
     return 0;
 }
 
+static void put_usage_row(struct put *to, const struct usage_row *row)
+{
+    put_signed(to, row->time_us);
+    put_signed(to, row->known);
+    for (unsigned i = 0; i < USAGE_FIELDS; i++)
+        put_signed(to, row->fields[i]);
+    put_signed(to, row->live_bytes);
+    put_signed(to, row->live_blocks);
+    put_signed(to, row->mapped_bytes);
+    put_signed(to, row->arena_bytes);
+}
+
+static int put_usage(struct writing *w, const struct reduce_usage *usage)
+{
+    open_record(w, CHECKPOINT_USAGE);
+    put_u8(&w->to, usage->marked);
+    put_varint(&w->to, usage->n_taken);
+    put_varint(&w->to, USAGE_FIELDS);
+    put_usage_row(&w->to, &usage->now);
+    put_usage_row(&w->to, &usage->highest);
+    put_usage_row(&w->to, &usage->last);
+    put_usage_row(&w->to, &usage->at_end);
+    put_varint(&w->to, usage->rows.n);
+    for (size_t i = 0; i < usage->rows.n; i++)
+        put_usage_row(&w->to, &usage->rows.items[i]);
+    return close_record(w);
+}
+
 static int put_cuts(struct writing *w, const struct checkpoint_cut *cuts, size_t n)
 {
     PUT_ITEMS(w, CHECKPOINT_CUTS, n, ({
@@ -199,7 +227,8 @@ static int put_all(struct writing *w, struct history *history, bool with_live)
                   put_varint(&w->to, i);
                   put_varint(&w->to, history->ordinals.items[i]);
               }))
-    if (put_totals(w, history) != 0 || put_marks(w, &history->marks) != 0)
+    if (put_totals(w, history) != 0 || put_marks(w, &history->marks) != 0 ||
+        put_usage(w, &history->usage) != 0)
         return -1;
     if (!with_live)
         return 0;

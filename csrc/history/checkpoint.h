@@ -21,6 +21,7 @@ enum checkpoint_tag {
     CHECKPOINT_TOTALS = 27,
     CHECKPOINT_MARKS = 28,
     CHECKPOINT_END = 29,
+    CHECKPOINT_USAGE = 30,
 };
 
 /* Of a stream: how many of its events are in the checkpoint. */

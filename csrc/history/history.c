@@ -262,6 +262,8 @@ static int apply_mark(struct history *history, const struct event *event)
 {
     if (event->address == MARK_USER)
         return reduce_marks_add(&history->marks, (uint32_t)event->size, history->sites.items);
+    if (event->address == MARK_USAGE_TAKEN || event->address >= MARK_USAGE_FIRST)
+        return reduce_usage_field(&history->usage, event->address, event->size);
     if (event->address == MARK_LOST)
         history->n_lost += event->size;
     if (event->address != MARK_END_OF_SCRIPT)

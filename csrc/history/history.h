@@ -36,6 +36,7 @@ struct history {
     struct reduce_peak peak;
     struct reduce_leaks leaks;
     struct reduce_temporary temporary;
+    struct reduce_usage usage;
     struct reduce_marks marks;
     uint64_t n_lost; /* as the marks say */
     uint64_t n_events;

@@ -9,6 +9,7 @@
 #define PROFTRACE_HISTORY_REDUCE_H
 
 #include "base/page_vec.h"
+#include "format/record.h"
 
 #include <stdbool.h>
 
@@ -87,6 +88,27 @@ struct reduce_temporary {
 
 #define TEMPORARY_DISTANCE 1
 
+/* The size of the process at a moment, and what was live then, as recorded. */
+struct usage_row {
+    int64_t time_us;              /* since the start of the log */
+    int64_t known;                /* bit by enum usage_field: it was ever told */
+    int64_t fields[USAGE_FIELDS]; /* by enum usage_field */
+    int64_t live_bytes;
+    int64_t live_blocks;
+    int64_t mapped_bytes; /* of them in mappings of the program's */
+    int64_t arena_bytes;  /* of them in arenas, where those are allocations like others */
+};
+
+#define USAGE_MOST_ROWS 1024u /* then of two neighbours the larger one stays */
+
+struct reduce_usage {
+    struct usage_row now;
+    struct usage_row highest, last, at_end;
+    PAGE_VEC(struct usage_row) rows;
+    uint64_t n_taken;
+    bool marked;
+};
+
 struct marked_site {
     struct amount at_mark; /* the last mark */
     bool changed;          /* since then: stands in `changed` */
@@ -117,6 +139,7 @@ struct reduce_marks {
     X(peak)         \
     X(leaks)        \
     X(temporary)    \
+    X(usage)        \
     X(marks)
 
 /*
@@ -135,5 +158,8 @@ REDUCERS(DECLARE_REDUCER)
 
 /* The program's next own mark. -1: no memory left. */
 NODISCARD int reduce_marks_add(struct reduce_marks *self, uint32_t label, const struct site *sites);
+
+/* A mark that tells of the size of the process. -1: no memory left. */
+NODISCARD int reduce_usage_field(struct reduce_usage *self, uint64_t kind, uint64_t value);
 
 #endif

@@ -161,24 +161,24 @@ static PyObject *start(PyObject *module, PyObject *args, PyObject *kwargs)
         "path",          "meta",         "force",        "quiet",
         "own_folder",    "follow_forks", "stem",         "python_allocators",
         "verify_stacks", "native",       "sample_bytes", "aggregate",
-        "ring_bytes",    "threads",      NULL};
+        "ring_bytes",    "threads",      "interval_ns",  NULL};
     struct capture_meta metas[MOST_METAS];
     struct interp_binding binding;
     struct capture_options options = {.metas = metas};
     PyObject *path, *meta, *result = NULL, *folder = NULL, *stem = NULL, *threads = NULL;
     struct capture_thread_name *thread_names = NULL;
-    unsigned long long sample_bytes = 0, ring_bytes = 0;
+    unsigned long long sample_bytes = 0, ring_bytes = 0, interval_ns = 0;
     int aggregate = 0;
     int force = 0, quiet = 1, follow_forks = 0, python_allocators = 0, verify = 0, native = 0;
     sigset_t signals_before;
     const char *no_stacks;
     (void)module;
     if (!PyArg_ParseTupleAndKeywords(
-            args, kwargs, "O&O!|$ppO&pO&pppKpKO!:start", (char **)(uintptr_t)names,
+            args, kwargs, "O&O!|$ppO&pO&pppKpKO!K:start", (char **)(uintptr_t)names,
             PyUnicode_FSConverter, &path, &PyDict_Type, &meta, &force, &quiet,
             PyUnicode_FSConverter, &folder, &follow_forks, PyUnicode_FSConverter, &stem,
             &python_allocators, &verify, &native, &sample_bytes, &aggregate, &ring_bytes,
-            &PyDict_Type, &threads))
+            &PyDict_Type, &threads, &interval_ns))
         return NULL;
     thread_names = take_threads(threads, &options.n_threads);
     if (PyErr_Occurred() || take_metas(meta, metas, &options.n_metas) != 0 || watch_code() != 0)
@@ -191,6 +191,7 @@ static PyObject *start(PyObject *module, PyObject *args, PyObject *kwargs)
     options.sample_bytes = sample_bytes;
     options.aggregate = aggregate;
     options.ring_bytes = ring_bytes;
+    options.interval_ns = interval_ns;
     options.own_folder = folder == NULL ? NULL : PyBytes_AS_STRING(folder);
     options.stem = stem == NULL ? NULL : PyBytes_AS_STRING(stem);
     options.follow_forks = follow_forks;

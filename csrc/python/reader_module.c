@@ -378,6 +378,7 @@ static PyObject *profile_object(const struct built_profile *profile)
     if (put_tables(out, profile) != 0 || put_header(out, &profile->log) != 0 ||
         put_totals(out, profile) != 0 || put_histogram(out, &profile->history.totals) != 0 ||
         put_python_heap(out, &profile->history.python_heap) != 0 ||
+        reader_put_usage(out, &profile->history.usage) != 0 ||
         put_number(out, "next_log", (int64_t)profile->log.next_log) != 0 ||
         put_meta(out, &profile->log.dict) != 0 || put_sources(out, profile) != 0 ||
         reader_put_modules(out, &profile->log.dict, profile->hybrids.verdicts.items,

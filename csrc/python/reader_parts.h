@@ -45,6 +45,9 @@ PyObject *reader_raise(PyObject *module, const struct read_error *error);
 int reader_put_modules(PyObject *out, const struct dictionary *tables, const uint8_t *verdicts,
                        size_t n_verdicts);
 
+/* Puts "usage": a dict, empty where the capture does not tell. */
+int reader_put_usage(PyObject *out, const struct reduce_usage *usage);
+
 /* Functions of the module. */
 extern const char reader_append_log_doc[], reader_symbolize_log_doc[];
 PyObject *reader_append_log(PyObject *module, PyObject *args);

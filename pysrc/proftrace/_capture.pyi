@@ -17,6 +17,7 @@ def start(
     aggregate: bool = False,
     ring_bytes: int = 0,
     threads: dict[int, str] = ...,
+    interval_ns: int = 0,
     native: bool = False,
 ) -> str | None:
     """Start recording into the absolute `path`; `meta` goes into the file as it is.

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
 PACKAGE_FOLDER = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 BOOT_FOLDER = os.path.join(PACKAGE_FOLDER, "run", "boot")
+INTERVAL_NS = 10_000_000  # how often the size of the process is looked at
 LARGEST_SAMPLE = 1 << 30  # bytes; see csrc/capture/sampler.h
 _MOST_NAMES = 1000
 
@@ -60,6 +61,7 @@ def _start_first(settings: Mapping[str, object]) -> str | None:
             sample_bytes=int(str(settings["sample_bytes"])),
             aggregate=bool(settings["aggregate"]),
             ring_bytes=int(str(settings["ring_bytes"])),
+            interval_ns=INTERVAL_NS,
         )
     except FileExistsError as error:
         raise OutputError(f"{output} exists already (-f replaces it)") from error
@@ -92,6 +94,7 @@ def _start_child(settings: Mapping[str, object]) -> str | None:
                 sample_bytes=int(str(settings["sample_bytes"])),
                 aggregate=bool(settings["aggregate"]),
                 ring_bytes=int(str(settings["ring_bytes"])),
+                interval_ns=INTERVAL_NS,
             )
         except FileExistsError:
             continue

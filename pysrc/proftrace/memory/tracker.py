@@ -115,6 +115,7 @@ class Tracker:
                 sample_bytes=self._sample or 0,
                 aggregate=self._aggregate,
                 threads=_running_threads(),
+                interval_ns=self._interval_ms * 1_000_000,
             )
         except RuntimeError as error:
             raise TrackerError(_why_not(self)) from error

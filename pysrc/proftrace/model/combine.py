@@ -58,6 +58,7 @@ def combine(profiles: Sequence[Profile]) -> Profile:
         size_histogram=tuple(map(sum, zip(*(p.size_histogram for p in profiles), strict=True))),
         warnings=tuple(warning for profile in profiles for warning in profile.warnings),
         python_heap=_python_heap(profiles),
+        usage=None,
         processes=tuple(process_of(profile) for profile in profiles),
     )
 

@@ -33,6 +33,7 @@ from proftrace.model.profile import (
     StackTable,
     ThreadTable,
 )
+from proftrace.model.usage import UsageHistory, usage_from_row
 from proftrace.units import format_count, printable
 
 HAS_MEMORY = 1  # content flags of the file header
@@ -221,6 +222,7 @@ def _profile_from_log(
         totals=MappingProxyType(log["totals"]),
         size_histogram=tuple(log["size_histogram"]),
         python_heap=_python_heap(log["python_heap"]),
+        usage=_usage(log["usage"]),
         warnings=tuple(f"{where}: {text}" for text in warnings),
     )
 
@@ -235,6 +237,17 @@ def _header(log: _Log) -> Mapping[str, int]:
             "n_events": ending["n_events"],
             "n_events_kept": ending["n_events_kept"],
         }
+    )
+
+
+def _usage(table: Mapping[str, Any]) -> UsageHistory | None:
+    if not table:
+        return None
+    return UsageHistory(
+        peak=usage_from_row(table["peak"]),
+        end=usage_from_row(table["end"]),
+        n_taken=table["n_taken"],
+        moments=[usage_from_row(row) for row in table["rows"]],
     )
 
 

@@ -11,6 +11,8 @@ from array import array
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
+from proftrace.model.usage import UsageHistory
+
 type Column = array[int]
 
 
@@ -318,6 +320,7 @@ class Profile:
     warnings: Sequence[str] = ()
     python_heap: PythonHeap | None = None
     processes: Sequence[Process] = ()
+    usage: UsageHistory | None = None
 
     @property
     def kept(self) -> str:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from proftrace.model.profile import Arenas, Profile, PythonHeap
+from proftrace.render.rss import rss_json, rss_lines
 from proftrace.units import format_bytes, format_count, format_share, printable
 from proftrace.views.marks import Mark, marks_of
 from proftrace.views.notes import about, estimate_notes
@@ -88,6 +89,8 @@ def _text(profile: Profile, stats: Statistics, options: StatsOptions) -> Iterato
     yield from _section("Threads", _threads(stats))
     if profile.processes:
         yield from _section("Processes", _processes(profile))
+    if profile.usage is not None:
+        yield from _section("RSS", list(rss_lines(profile)))
 
 
 def _marks(marks: Sequence[Mark], about_sign: str) -> list[str]:
@@ -304,6 +307,7 @@ def _as_json(profile: Profile, stats: Statistics, options: StatsOptions) -> dict
         "estimated": bool(profile.sample_bytes),
         "sample_bytes": profile.sample_bytes,
         "notes": estimate_notes(profile),
+        "rss": rss_json(profile),
         "warnings": list(profile.warnings),
     }
 

@@ -1,0 +1,173 @@
+/* usage.c - see usage.h. */
+#include "capture/usage.h"
+
+#include "base/own_pages.h"
+#include "base/ticks.h" /* mono_now_ns */
+#include "capture/heap_account.h"
+#include "capture/recorder.h"
+#include "interp/pymalloc.h"
+
+#include <errno.h>
+#include <unistd.h>
+
+#define DETAIL_SHARE 100 /* of the time */
+
+static uint64_t arena_bytes = 1u << 20;
+static uint32_t looking; /* 1: a thread is at it */
+
+void usage_note_arena_bytes(uint64_t n_bytes)
+{
+    __atomic_store_n(&arena_bytes, n_bytes, __ATOMIC_RELAXED);
+}
+
+void usage_start_locked(const struct capture_options *options)
+{
+    struct usage *usage = &capture.usage;
+    *usage = (struct usage){.interval_ns = options->interval_ns, .start_ns = mono_now_ns()};
+    for (unsigned i = 0; i < USAGE_FIELDS; i++)
+        usage->values[i] = UINT64_MAX;
+    usage_go_on_locked();
+}
+
+void usage_go_on_locked(void)
+{
+    struct usage *usage = &capture.usage;
+    if (usage->interval_ns != 0)
+        usage->ticker = ticker_start(usage->interval_ns, &capture.attention, ATTEND_DUE);
+}
+
+void usage_stop_locked(void)
+{
+    ticker_stop(capture.usage.ticker);
+    capture.usage.ticker = NULL;
+    __atomic_fetch_and(&capture.attention, ~(uint32_t)ATTEND_DUE, __ATOMIC_RELAXED);
+}
+
+void usage_forget(void)
+{
+    capture.usage.ticker = NULL;
+    capture.attention &= ~(uint32_t)ATTEND_DUE;
+    looking = 0;
+}
+
+/* ---- writing ------------------------------------------------------------------------------ */
+
+static void write_mark(uint64_t kind, uint64_t value)
+{
+    recorder_event(EVENT_MARK, (void *)(uintptr_t)kind, value);
+}
+
+/* Only what is another than before. */
+static void write_field(enum usage_field field, uint64_t value)
+{
+    uint64_t *last = &capture.usage.values[field];
+    if (*last == value)
+        return;
+    *last = value;
+    write_mark(MARK_USAGE_FIRST + field, value);
+}
+
+static void write_resident(const struct resident *resident, uint64_t mono_ns)
+{
+    const uint64_t start = capture.usage.start_ns;
+    write_field(USAGE_ANONYMOUS, resident->anonymous);
+    write_field(USAGE_FILE, resident->file);
+    write_field(USAGE_SHARED, resident->shared);
+    write_mark(MARK_USAGE_TAKEN, mono_ns > start ? (mono_ns - start) / 1000 : 0);
+}
+
+/* What the ticker has seen since, up to now. */
+static void write_gap(uint64_t now_ns)
+{
+    static struct ticker_sample samples[TICKER_SAMPLES]; /* whoever is looking has it */
+    size_t n = capture.usage.ticker == NULL ? 0 : ticker_take(capture.usage.ticker, samples);
+    for (size_t i = 0; i < n; i++) {
+        if (samples[i].mono_ns + capture.usage.interval_ns / 2 < now_ns)
+            write_resident(&samples[i].resident, samples[i].mono_ns);
+    }
+}
+
+/* ---- looking ------------------------------------------------------------------------------ */
+
+static void look_at_arenas(void)
+{
+    const struct frame_reader *reader = &capture.reader;
+    struct usage *usage = &capture.usage;
+    struct pymalloc_view view;
+    uintptr_t state, interp;
+    if (reader->binding.attached_state == NULL || reader->binding.free_threaded ||
+        reader->binding.is_finalizing() != 0)
+        return;
+    state = (uintptr_t)reader->binding.attached_state();
+    if (state == 0)
+        return; /* without the GIL the tables may be changing */
+    interp = read_word(state + reader->layout.state_interp);
+    if (interp != usage->interp) {
+        usage->interp = interp;
+        usage->tables = pymalloc_find(interp);
+    }
+    if (usage->tables == 0 ||
+        !pymalloc_read(usage->tables, __atomic_load_n(&arena_bytes, __ATOMIC_RELAXED), &view))
+        return;
+    write_field(USAGE_ARENAS, view.arenas);
+    write_field(USAGE_ARENA_TOUCHED, view.touched_bytes);
+    write_field(USAGE_ARENA_USED, view.used_bytes);
+}
+
+static void look_at_details(void)
+{
+    struct heap_account heap;
+    uint64_t own_anonymous, own_shared;
+    if (heap_account_read(&heap)) {
+        write_field(USAGE_HEAP, heap.taken_bytes);
+        write_field(USAGE_HEAP_FREE, heap.free_bytes);
+    }
+    look_at_arenas();
+    own_pages_resident(&own_anonymous, &own_shared);
+    write_field(USAGE_OWN_ANONYMOUS, own_anonymous);
+    write_field(USAGE_OWN_SHARED, own_shared);
+}
+
+static void look(uint64_t now_ns, bool all)
+{
+    struct usage *usage = &capture.usage;
+    struct resident resident;
+    uint64_t size;
+    write_gap(now_ns);
+    if (!proc_status_read(&resident))
+        return;
+    size = resident.anonymous + resident.file + resident.shared;
+    /* What a new height consists of is worth the time. */
+    if (all || now_ns >= usage->next_detail_ns ||
+        size > usage->detailed_bytes + usage->detailed_bytes / 32) {
+        look_at_details();
+        usage->next_detail_ns = now_ns + (mono_now_ns() - now_ns) * DETAIL_SHARE;
+        if (size > usage->detailed_bytes)
+            usage->detailed_bytes = size;
+    }
+    write_resident(&resident, now_ns);
+    usage->next_ns = now_ns + usage->interval_ns / 2;
+}
+
+/* Whether what this thread records now is written: else nobody would know of a value that changed.
+ */
+static bool thread_writes(void)
+{
+    const struct capture_thread *thread = thread_self;
+    return thread != NULL && thread->session == capture.session && !thread->muted && !thread->aside;
+}
+
+void usage_look(bool now)
+{
+    uint64_t now_ns;
+    int saved = errno;
+    __atomic_fetch_and(&capture.attention, ~(uint32_t)ATTEND_DUE, __ATOMIC_RELAXED);
+    if (capture.usage.interval_ns == 0 || !thread_writes() || !state_memory_is_ours() ||
+        __atomic_exchange_n(&looking, 1, __ATOMIC_ACQUIRE) != 0)
+        return;
+    now_ns = mono_now_ns();
+    if (now || now_ns >= capture.usage.next_ns)
+        look(now_ns, now);
+    __atomic_store_n(&looking, 0, __ATOMIC_RELEASE);
+    errno = saved;
+}

@@ -1,0 +1,50 @@
+/*
+ * usage.h - the size of the process, beside the events: what is in memory, malloc's own account,
+ * pymalloc's arenas and our own pages. Written as marks (see log-format.md), so that a reader knows
+ * what was live at that moment.
+ *
+ * The ticker says when; the next event of any thread then looks, inside its hook, before the event
+ * is recorded: there no lock of the C library's is ours, and each of the sources below takes at
+ * most malloc's own locks for a moment. What takes long is looked at less often: a hundredth of the
+ * time goes into it at most.
+ */
+#ifndef PROFTRACE_CAPTURE_USAGE_H
+#define PROFTRACE_CAPTURE_USAGE_H
+
+#include "capture/ticker.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#define USAGE_DEFAULT_INTERVAL_NS 10000000u
+
+struct capture_options;
+
+struct usage {
+    struct ticker *ticker; /* NULL: it could not be had */
+    uint64_t interval_ns;  /* 0: the size is not looked at */
+    uint64_t start_ns;
+    uint64_t next_ns;        /* not before */
+    uint64_t next_detail_ns; /* the parts that take long */
+    uint64_t detailed_bytes; /* the largest size at which they were looked at */
+    uint64_t values[16];     /* as they were written last, by enum usage_field */
+    uintptr_t interp;        /* whose tables of pymalloc are known */
+    uintptr_t tables;        /* 0: they were not found */
+};
+
+/* With the capture lock held: before the first event, and after the last. */
+void usage_start_locked(const struct capture_options *options);
+void usage_stop_locked(void);
+/* After an exec that failed. */
+void usage_go_on_locked(void);
+/* In a forked child: the ticker is its parent's. */
+void usage_forget(void);
+
+/* It is time; or it is wanted now, whatever the time (`now`). In a hook, guard held, without lock.
+ */
+void usage_look(bool now);
+
+/* Of pymalloc's arenas, as its hook sees it. */
+void usage_note_arena_bytes(uint64_t n_bytes);
+
+#endif

@@ -1,0 +1,77 @@
+/* reduce_usage.c - the size of the process at moments of its own choice; see reduce.h. */
+#include "history/reduce.h"
+
+int reduce_usage_grow(struct reduce_usage *self, size_t n_sites)
+{
+    (void)self, (void)n_sites;
+    return 0;
+}
+
+void reduce_usage_change(struct reduce_usage *self, const struct site *before,
+                         const struct change *change)
+{
+    struct usage_row *now = &self->now;
+    now->live_bytes = sum_of(now->live_bytes, change->bytes);
+    now->live_blocks += change->blocks;
+    if (before->allocator == EVENT_MMAP)
+        now->mapped_bytes = sum_of(now->mapped_bytes, change->bytes);
+    else if (before->allocator == EVENT_ARENA)
+        now->arena_bytes = sum_of(now->arena_bytes, change->bytes);
+}
+
+static int64_t size_of(const struct usage_row *row)
+{
+    return row->fields[USAGE_ANONYMOUS] + row->fields[USAGE_FILE] + row->fields[USAGE_SHARED];
+}
+
+/* Of two neighbours the larger one stays. */
+static void thin_out(struct reduce_usage *self)
+{
+    for (size_t i = 0; i < self->rows.n / 2; i++) {
+        const struct usage_row *a = &self->rows.items[2 * i], *b = a + 1;
+        self->rows.items[i] = size_of(b) > size_of(a) ? *b : *a;
+    }
+    self->rows.n /= 2;
+}
+
+int reduce_usage_field(struct reduce_usage *self, uint64_t kind, uint64_t value)
+{
+    struct usage_row *added;
+    if (kind >= MARK_USAGE_FIRST && kind < MARK_USAGE_FIRST + USAGE_FIELDS) {
+        self->now.fields[kind - MARK_USAGE_FIRST] = (int64_t)(value & INT64_MAX);
+        self->now.known |= (int64_t)1 << (kind - MARK_USAGE_FIRST);
+    }
+    if (kind != MARK_USAGE_TAKEN)
+        return 0;
+    self->now.time_us = (int64_t)(value & INT64_MAX);
+    if (self->rows.n == USAGE_MOST_ROWS)
+        thin_out(self);
+    if (page_vec_reserve(&self->rows, self->rows.n + 1) != 0)
+        return -1;
+    added = &self->rows.items[self->rows.n++];
+    *added = self->last = self->now;
+    self->n_taken++;
+    if (size_of(added) >= size_of(&self->highest)) /* of equals the last: it knows more */
+        self->highest = *added;
+    return 0;
+}
+
+/* The process has been looked at right before. */
+void reduce_usage_mark(struct reduce_usage *self, const struct site *sites, size_t n)
+{
+    (void)sites, (void)n;
+    self->at_end = self->last;
+    self->marked = true;
+}
+
+void reduce_usage_finish(struct reduce_usage *self, const struct site *sites, size_t n)
+{
+    (void)sites, (void)n;
+    if (!self->marked)
+        self->at_end = self->last;
+}
+
+void reduce_usage_release(struct reduce_usage *self)
+{
+    page_vec_release(&self->rows);
+}
