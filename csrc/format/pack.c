@@ -3,9 +3,13 @@
 
 #include "format/pack_model.h"
 
-#define BLOCK_SLOTS 16384u /* of the index of addresses: a quarter full at most */
-#define SITE_SLOTS 16384u
-#define MOST_BLOCKS 8192u
+/*
+ * The indexes are cleared for each block and drive what the program has out of the cache: so they
+ * are no larger than a full slot of the ring needs, which fills half of one. More ends a block.
+ */
+#define BLOCK_SLOTS 8192u
+#define SITE_SLOTS 8192u
+#define MOST_BLOCKS 6144u
 #define LENGTHS_BYTES (N_COLUMNS * VARINT_MAX_BYTES)
 
 struct column {
@@ -304,7 +308,8 @@ void pack_events(struct packer *packer, const uint64_t *words, size_t *n_words, 
     unsigned n;
     packed->first_seq = may_have_seqs ? find_first_seq(words, *n_words) : 0;
     start(packer, packed->first_seq);
-    for (; n_events < PACK_EVENTS && at < *n_words; at += n, n_events++) {
+    for (; n_events < PACK_EVENTS && packer->model.n_blocks < MOST_BLOCKS && at < *n_words;
+         at += n, n_events++) {
         if (likely((n = put_common(packer, words + at, *n_words - at)) != 0))
             continue;
         n = raw_event_get(words + at, *n_words - at, &event);

@@ -46,7 +46,8 @@ struct packed {
 };
 
 /*
- * Packs raw events until the words or PACK_EVENTS are used up. *n_words becomes the words taken.
+ * Packs raw events until the words or PACK_EVENTS are used up, or there are more allocations than
+ * the indexes hold. *n_words becomes the words taken.
  * Never fails: what cannot be an event ends it. The caller knows whether any event has a seq yet.
  */
 void pack_events(struct packer *packer, const uint64_t *words, size_t *n_words, bool may_have_seqs,

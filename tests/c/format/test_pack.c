@@ -106,6 +106,16 @@ static void seqs_come_back_also_when_they_begin_late(void)
     packed = go_there_and_back();
     CHECK_EQ(packed.first_seq, 1000);
     CHECK_EQ(packed.last_seq, back[n_words - 1]);
+    /* Events that have none of their own stand between them and behind the last. */
+    for (uint64_t seq = 2000; seq < 2100; seq += 1 + seq % 7) {
+        add((struct event){.kind = EVENT_FREE, .address = seq << 4, .seq = seq});
+        for (uint64_t i = 0; i < seq % 5; i++)
+            add_allocation(EVENT_MALLOC, 2, seq << 8 | i << 4, 7);
+    }
+    add((struct event){.kind = EVENT_MUNMAP, .address = 1 << 20, .size = 4096});
+    packed = go_there_and_back();
+    CHECK_EQ(packed.first_seq, 1000);
+    CHECK(packed.last_seq >= 2093);
 }
 
 /* Programs in miniature: sites follow each other, blocks are used again, lists are freed. */
@@ -157,6 +167,17 @@ static void what_is_too_much_stays_for_the_next_block(void)
     pack_events(packer, words, &n_taken, false, &packed);
     CHECK_EQ(packed.n_events, PACK_EVENTS);
     CHECK_EQ(n_taken, PACK_EVENTS);
+    /* Allocations only, each of a site of its own: the indexes are never full. */
+    n_words = 0;
+    for (uint32_t i = 0; i < PACK_EVENTS; i++)
+        add_allocation(EVENT_MALLOC, i, 16 * (uint64_t)i, i);
+    n_taken = n_words;
+    pack_events(packer, words, &n_taken, false, &packed);
+    CHECK(packed.n_events > PACK_EVENTS / 2 && packed.n_events < PACK_EVENTS);
+    CHECK_EQ(n_taken, 2 * packed.n_events);
+    memmove(words, words + n_taken, (n_words - n_taken) * sizeof words[0]);
+    n_words -= n_taken;
+    CHECK_EQ(go_there_and_back().n_events, PACK_EVENTS - packed.n_events);
 }
 
 /* The point of it: what repeats costs next to nothing. */
