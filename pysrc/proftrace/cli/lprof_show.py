@@ -281,7 +281,10 @@ def _table(
 
 
 def _title(profiles: Sequence[Profile], n_functions: int, n_shown: int) -> str:
-    programs = ", ".join(printable(profile.meta.get("program", "?")) for profile in profiles)
+    names = dict.fromkeys(printable(profile.meta.get("program", "?")) for profile in profiles)
+    programs = ", ".join(names)
+    if len(profiles) > len(names):
+        programs += f" ({len(profiles)} recordings)"
     functions = f"{n_functions} function{'' if n_functions == 1 else 's'}"
     if n_shown < n_functions:
         functions = f"{n_shown} of {functions}"

@@ -33,7 +33,7 @@ def render_stats(
     title: str,
 ) -> str:
     """Return the report; functions that never ran are named at the end."""
-    lines = [terminal.style(title, "bold")]
+    lines = [terminal.style(terminal.cut(title, terminal.width), "bold")]
     for text in measured(stats, profiles):
         lines += _wrapped(text, terminal, "")
     lines.append("")

@@ -210,3 +210,17 @@ def test_only_some_functions_are_shown_and_the_title_says_so(
     assert "return b" not in out
     assert "never ran" not in out
     assert err == ""
+
+
+@pytest.mark.parametrize("option", ["-r", "--stats"])
+def test_a_program_that_was_recorded_often_is_named_once(
+    result: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+    option: str,
+) -> None:
+    monkeypatch.setenv("COLUMNS", "60")
+    assert lprof.main(["show", option, *[str(result)] * 20]) == 0
+    title = capsys.readouterr().out.splitlines()[0]
+    assert title.startswith("lprof 0.1.0  app.py (20 recordings)  2 functions")
+    assert len(title) <= 60
