@@ -10,6 +10,8 @@ from pathlib import PurePath
 
 from proftrace.views.line_table import FunctionKey, FunctionLines
 
+_MOST_COMPARED = 1_000_000  # pairs of lines
+
 type Pair[T] = tuple[T | None, T | None]
 
 
@@ -103,11 +105,28 @@ def _by_text(before: list[tuple[int, str]], after: list[tuple[int, str]]) -> lis
     texts = [text for _, text in before], [text for _, text in after]
     if texts[0] == texts[1]:
         return [LinePair(a, b, text) for (a, text), (b, _) in zip(before, after, strict=True)]
-    kept: list[tuple[int, int]] = []
-    for a, b, size in SequenceMatcher(None, *texts, autojunk=False).get_matching_blocks():
-        kept += [(a + k, b + k) for k in range(size)]
+    kept = _in_order(*texts)
     moved = _moved(texts, {a for a, _ in kept}, {b for _, b in kept})
     return list(_woven(before, after, dict(kept), moved))
+
+
+def _in_order(before: Sequence[str], after: Sequence[str]) -> list[tuple[int, int]]:
+    """Return the positions of lines that both have in the same order."""
+    head = _common(before, after)
+    tail = _common(before[head:][::-1], after[head:][::-1])
+    middle = before[head : len(before) - tail], after[head : len(after) - tail]
+    # Between long texts, a line that is there very often is no place to begin at.
+    is_long = len(middle[0]) * len(middle[1]) > _MOST_COMPARED
+    kept = [(k, k) for k in range(head)]
+    for a, b, size in SequenceMatcher(None, *middle, autojunk=is_long).get_matching_blocks():
+        kept += [(head + a + k, head + b + k) for k in range(size)]
+    return kept + [(len(before) - k, len(after) - k) for k in range(tail, 0, -1)]
+
+
+def _common(one: Sequence[str], other: Sequence[str]) -> int:
+    """Return how many lines at the start are the same."""
+    pairs = enumerate(zip(one, other, strict=False))
+    return next((n for n, (a, b) in pairs if a != b), min(len(one), len(other)))
 
 
 def _moved(

@@ -11,6 +11,7 @@ from line_logs import functions_of, random_line_log
 from log_writer import LogWriter, function_details, function_record, line_details, line_record
 from proftrace.model.load import load_profile
 from proftrace.model.profile import Profile
+from proftrace.views import line_matching
 from proftrace.views.line_diff import FunctionDiff, ProfileDiff, diff_profiles
 from proftrace.views.runs import runs_of
 
@@ -206,6 +207,34 @@ def test_equal_lines_are_matched_in_their_order(tmp_path: Path) -> None:
     assert sum(1 for line in f.lines if line.pair.after is None) == 1
     assert sum(1 for line in f.lines if line.pair.moved) == 0
     assert f.changes["time"].amount == -5
+
+
+@pytest.mark.parametrize("n_texts", [1, 50, 5000])
+def test_long_functions_are_matched_in_no_long_time(
+    monkeypatch: pytest.MonkeyPatch, n_texts: int
+) -> None:
+    """Each line on one side is matched once, however often its text is there; counted by what is
+    compared, since a clock says nothing on a busy machine."""
+    compared = 0
+
+    class Counted(str):
+        __slots__ = ()
+        __hash__ = str.__hash__
+
+        def __eq__(self, other: object) -> bool:
+            nonlocal compared
+            compared += 1
+            return str.__eq__(self, other)
+
+    monkeypatch.setattr(line_matching, "_MOST_COMPARED", 10_000)
+    old = [Counted(f"text {n % n_texts}") for n in range(5000)]
+    new = [*old[:2000], Counted("new"), *old[2000:4990], Counted("end"), Counted("end 2")]
+    pairs = line_matching._in_order(old, new)
+    assert len(pairs) == len({a for a, _ in pairs}) == len({b for _, b in pairs})
+    assert all(old[a] == new[b] for a, b in pairs)
+    assert pairs == sorted(pairs)
+    assert len(pairs) >= 2000
+    assert compared < 60_000
 
 
 def test_noise_comes_from_the_errors_of_both_sides(tmp_path: Path) -> None:
