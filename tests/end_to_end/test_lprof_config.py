@@ -127,3 +127,11 @@ def test_habits_of_kernprof(folder: Path, words: list[str]) -> None:
 def test_a_flag_is_yes_or_no(folder: Path) -> None:
     run = lprof(["--rich=maybe", "program.py"], folder)
     assert (run.status, len(run.stderr.splitlines())) == (2, 1)
+
+
+def test_a_folder_that_is_no_program_leaves_the_old_result(folder: Path) -> None:
+    (folder / "empty").mkdir()
+    (folder / "empty.lprof").write_text("old")
+    run = lprof(["empty"], folder)
+    assert (run.status, run.stdout, len(run.stderr.splitlines())) == (2, "", 1)
+    assert (folder / "empty.lprof").read_text() == "old"

@@ -17,7 +17,7 @@ def is_plausible(code: CodeType, text: str) -> bool:
 
     Cheap, and enough where nothing hints at a change: it finds another file of the same name.
     """
-    lines = text.split("\n")
+    lines = _lines_of(text)
     last = code.co_firstlineno
     for first, end, column, end_column in code.co_positions():
         if first is None or first <= 0:
@@ -37,6 +37,17 @@ def is_plausible(code: CodeType, text: str) -> bool:
         for name in names
         if name.isascii() and name.isidentifier() and not name.startswith("_")
     )
+
+
+_split: tuple[str, list[str]] = ("", [""])  # the last text, and its lines
+
+
+def _lines_of(text: str) -> list[str]:
+    """Return the lines of a text; thousands of code objects of one file are asked about in turn."""
+    global _split
+    if _split[0] is not text:
+        _split = (text, text.split("\n"))
+    return _split[1]
 
 
 class CompiledTexts:

@@ -224,6 +224,8 @@ def check_target(target: Target) -> None:
     except ValueError as error:
         raise UsageError(f"cannot read script {path!r}: {error}") from error
 
+    if os.path.isdir(path) and not any(n.startswith("__main__.") for n in os.listdir(path)):
+        raise UsageError(f"cannot run {path!r}: it is a folder without a __main__.py")
     # A zip file with a program in front of it is one that Python runs.
     if start == b"\x7fELF" and not _is_zip(path):
         raise UsageError(f"cannot run {path!r}: it is machine code, and only Python is recorded")
