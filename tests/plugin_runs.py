@@ -12,8 +12,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from xml.etree import ElementTree
 
-from case_runs import CASES, Run, run
+from case_runs import CASES
 
+LONGEST_S = 280
 PROGRAMS = Path(__file__).parent / "programs"
 # Plugins that only our own suite needs, or that would ask for more than the test is about.
 QUIET = ("-p", "no:cacheprovider", "-W", "ignore::pytest.PytestAssertRewriteWarning")
@@ -41,12 +42,20 @@ def run_pytest(folder: Path, *words: str, env: dict[str, str] | None = None) -> 
     """Run the tests in a folder."""
     report = folder / "report.xml"
     report.unlink(missing_ok=True)
-    words = (sys.executable, "-m", "pytest", *QUIET, f"--junitxml={report}", *words)
-    done = run(words, folder, {"PYTHONDONTWRITEBYTECODE": "1", **(env or {})})
+    done = subprocess.run(
+        [sys.executable, "-m", "pytest", *QUIET, f"--junitxml={report}", *words],
+        cwd=folder,
+        env={**os.environ, "PYTHONDONTWRITEBYTECODE": "1", **(env or {})},
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        timeout=LONGEST_S,
+        check=False,
+    )
     return _read(done, report)
 
 
-def _read(done: Run, report: Path) -> Suite:
+def _read(done: subprocess.CompletedProcess[str], report: Path) -> Suite:
     passed, skipped = set[str](), set[str]()
     failed: dict[str, str] = {}
     errors: dict[str, str] = {}
@@ -69,7 +78,7 @@ def _read(done: Run, report: Path) -> Suite:
             texts = failed if outcome[0].tag == "failure" else errors
             texts[name] = outcome[0].text or outcome[0].attrib.get("message", "")
     output = done.stdout + done.stderr
-    return Suite(done.status, output, passed, failed, errors, skipped, properties)
+    return Suite(done.returncode, output, passed, failed, errors, skipped, properties)
 
 
 def copy_case(name: str, folder: Path) -> Path:

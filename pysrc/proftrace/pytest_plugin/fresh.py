@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Literal
 
 import pytest
 
 _between_key = pytest.StashKey[bool]()
+_watch_key = pytest.StashKey["_Watch"]()
 
 
 def tear_down(item: pytest.Item) -> None:
@@ -54,8 +57,57 @@ def is_between(item: pytest.Item) -> bool:
 
 
 def passed(item: pytest.Item) -> bool:
-    """Tell whether a test that raised nothing has passed: unittest keeps its failures aside."""
-    return not getattr(item, "_excinfo", None)
+    """Tell whether a test that raised nothing has passed: unittest keeps its failures aside, and a
+    subtest that fails has a report of its own."""
+    watch = item.stash.get(_watch_key, None)
+    return not getattr(item, "_excinfo", None) and (watch is None or not watch.failed)
+
+
+@contextmanager
+def watched(item: pytest.Item) -> Iterator[None]:
+    """Look at the reports that come while the test is at work: those of its subtests."""
+    watch = item.stash[_watch_key] = _Watch()
+    item.config.pluginmanager.register(watch)
+    try:
+        yield
+    finally:
+        item.config.pluginmanager.unregister(watch)
+
+
+class _Watch:
+    """Notices a report of a failure."""
+
+    failed = False
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        """Take note."""
+        self.failed = self.failed or report.failed
+
+
+@contextmanager
+def silenced(item: pytest.Item) -> Iterator[None]:
+    """Keep reports of subtests that pass to ourselves: the first run has told them."""
+    session, real = item.session, item.session.gethookproxy
+    session.gethookproxy = lambda path: _Silent(real(path))  # type: ignore[assignment, method-assign, return-value]  # taken back below
+    try:
+        yield
+    finally:
+        del session.gethookproxy
+
+
+class _Silent:
+    """The hooks of a test, but for what tells of a success."""
+
+    def __init__(self, hooks: object) -> None:
+        self._hooks = hooks
+
+    def __getattr__(self, name: str) -> object:
+        return getattr(self._hooks, name)
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        """Pass on a failure only."""
+        if report.failed:
+            self._hooks.pytest_runtest_logreport(report=report)  # type: ignore[attr-defined]
 
 
 class Sections:

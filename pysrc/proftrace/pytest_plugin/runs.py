@@ -48,9 +48,10 @@ def measured(item: pytest.Item) -> Phase:
     try:
         requests = requests_of(item)
         repeated = next((one for one in requests if isinstance(one, NoLeaks)), None)
-        if repeated is not None:
-            return (yield from _Repeated(item, requests, repeated).run())
-        return (yield from _Once(item, requests).run())
+        with fresh.watched(item):
+            if repeated is not None:
+                return (yield from _Repeated(item, requests, repeated).run())
+            return (yield from _Once(item, requests).run())
     finally:
         item.stash[_busy_key] = False
 
@@ -116,7 +117,7 @@ class _Once(_Measured):
             self.judge_memory(profile)
             scope = self.recording.scope
             if any(leaks_over(profile, scope, limit) for limit in self.leaks):
-                self._run_again()
+                self._judge_leaks(profile)
         finally:
             self.recording.stop()
             self.recording.discard()
@@ -139,9 +140,28 @@ class _Once(_Measured):
         finally:
             recording.stop()
 
+    def _judge_leaks(self, profile: Profile) -> None:
+        """Judge the leaks of a second run; those of the first if the test cannot run twice."""
+        remark = ""
+        try:
+            with fresh.silenced(self.item):
+                self._run_again()
+            if not fresh.passed(self.item):
+                return
+            profile = self.recording.load()
+        except Exception as error:
+            remark = (
+                "\n  (in the only run of the test: the second one, which tells leaks from caches,"
+                f" ended with {type(error).__name__})"
+            )
+        for limit in self.leaks:
+            sites = leaks_over(profile, self.recording.scope, limit)
+            if sites:
+                self.problems.append(self.texts.leaked(limit, sites) + remark)
+
     def _run_again(self) -> None:
-        """Judge the leaks of a second run, at the end of its fixtures: what filled a cache for the
-        first time does not come again, and what a fixture frees is no leak."""
+        """Record a second run to the end of its fixtures: what filled a cache for the first time
+        does not come again, and what a fixture frees is no leak."""
         item, recording = self.item, self.recording
         sections = fresh.Sections(item)
         fresh.tear_down(item)
@@ -150,22 +170,16 @@ class _Once(_Measured):
         try:
             with replaced_body(item, marked_body):
                 fresh.call(item)
-            if not fresh.passed(item):
-                return
-            try:
-                fresh.tear_down(item)
-                settle(recording.scope)
-            finally:
-                recording.stop()
-                fresh.set_up(item)
+            if fresh.passed(item):
+                try:
+                    fresh.tear_down(item)
+                    settle(recording.scope)
+                finally:
+                    recording.stop()
+                    fresh.set_up(item)
         finally:
             recording.stop()
         sections.restore()
-        profile = recording.load()
-        for limit in self.leaks:
-            sites = leaks_over(profile, recording.scope, limit)
-            if sites:
-                self.problems.append(self.texts.leaked(limit, sites))
 
 
 class _Repeated(_Measured):
@@ -191,8 +205,9 @@ class _Repeated(_Measured):
             if not fresh.passed(self.item):
                 return result
             self.sections = fresh.Sections(self.item)
-            if self._run_all():
-                self._judge()
+            with fresh.silenced(self.item):
+                if self._run_all():
+                    self._judge()
         finally:
             self.recording.stop()
             if self.torn_down:

@@ -15,7 +15,7 @@ from proftrace.views.call_tree import Place
 from proftrace.views.origin import Origin, origin_of
 
 _HERE = os.path.dirname(os.path.abspath(__file__))
-PACKAGE_FOLDER = os.path.dirname(_HERE)
+_TRACKER = os.path.join(os.path.dirname(_HERE), "memory")
 _RECORDING = os.path.join(_HERE, "recording.py")
 _FRESH = os.path.join(_HERE, "fresh.py")
 # Below these frames runs what is the test's; below the others its fixtures.
@@ -27,7 +27,10 @@ _BODY_FRAMES = {
 _FIXTURE_FRAMES = {(_FRESH, "set_up"), (_FRESH, "tear_down")}
 _TEST_TOOLS = ("_pytest", "pluggy", "pytest_asyncio", "anyio.pytest_plugin", "xdist", "execnet")
 
-_BODY, _FIXTURE, _OURS, _WORKER, _USER = 1, 2, 4, 8, 16
+# What a stack says: it is in the body of the test, in its fixtures; its innermost frame is ours; it
+# belongs to a worker of xdist; its innermost frame, library calls aside, is the user's or a tool's.
+_BODY, _FIXTURE, _OURS, _WORKER, _USER, _TOOL = 1, 2, 4, 8, 16, 32
+_OTHER, _NATIVE = 64, 128  # of a function: neither user code nor a tool; native code
 
 
 def thread_ids() -> list[int]:
@@ -83,7 +86,7 @@ class View:
                 yield row
 
     def _counts(self, flags: int, tid: int) -> bool:
-        if flags & _OURS:
+        if flags & (_OURS | _TOOL):
             return False
         if tid == self.scope.own_tid:
             if flags & _BODY:
@@ -159,18 +162,13 @@ def _stack_flags(profile: Profile) -> array[int]:
     for row in range(1, len(stacks)):
         own = of_function[frames.function[stacks.frame[row]]]
         above = flags[stacks.parent[row]]
-        # Whether the innermost frame is ours, and whether user code was called by a test tool,
-        # is for each frame to say anew; the rest holds for all that is called from there.
         kept = above & (_BODY | _FIXTURE | _WORKER)
         if own & _NATIVE:
             kept = above
         elif own & _OTHER:
-            kept |= above & _USER
-        flags[row] = (kept | own) & 0x1F
+            kept |= above & (_USER | _TOOL)
+        flags[row] = (kept | own) & ~(_OTHER | _NATIVE)
     return flags
-
-
-_OTHER, _NATIVE = 32, 64  # of a function: neither user code nor a tool; native code
 
 
 def _function_flags(profile: Profile) -> array[int]:
@@ -187,12 +185,12 @@ def _function_flags(profile: Profile) -> array[int]:
             flags[row] = _BODY | _OURS
         elif (file, name) in _FIXTURE_FRAMES:
             flags[row] = _FIXTURE | _OURS
-        elif _is_below(file, PACKAGE_FOLDER):
+        elif _is_below(file, _HERE) or _is_below(file, _TRACKER):
             flags[row] = _OURS
         elif worker and _is_below(file, worker):
             flags[row] = _WORKER
         elif any(_is_below(file, folder) for folder in tools):
-            flags[row] = 0
+            flags[row] = _TOOL
         elif origin_of(file) in (Origin.PROGRAM, Origin.PACKAGE):
             flags[row] = _USER
         else:
