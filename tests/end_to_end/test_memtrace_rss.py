@@ -139,7 +139,7 @@ def test_the_size_is_looked_at_while_nothing_is_allocated(tmp_path: Path) -> Non
         "a = mmap.mmap(-1, 64 << 20, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)\n"
         "for part in range(8):\n"
         "    c.memset(ctypes.addressof(ctypes.c_char.from_buffer(a)) + (part << 23), 1, 8 << 20)\n"
-        "    time.sleep(0.06)\n"
+        "    time.sleep(0.15)\n"
     )
     rss = rss_of(run(tmp_path, program))
     sizes = [look["anonymous"] // (8 * MIB) for look in rss["timeline"]]
