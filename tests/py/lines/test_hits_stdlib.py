@@ -34,7 +34,7 @@ def test_every_statement_is_counted_as_often_as_it_began(name: str, tmp_path: Pa
     wanted = count_apart(script)
     done = lprof(["-q", "-o", "r.lprof", str(script)], tmp_path)
     assert (done.status, done.stdout) == (0, ""), done.stderr
-    hits = load_lines(tmp_path / "r.lprof").hits("program.py")
+    hits = load_lines(tmp_path / "r.lprof").hits("program.py", nested=False)
     text = source.splitlines()
     wrong = [
         f"{line}: {hits[line]} instead of {count}: {text[line - 1]}"
