@@ -11,13 +11,13 @@ import struct
 import subprocess
 import sys
 from collections import Counter, defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 import pytest
 
 from log_events import Replay, read_streams
-from log_writer import MMAP, MUNMAP, UNFREE
+from log_writer import MARK, MMAP, MUNMAP, UNFREE, Event
 from proftrace.model.load import load_profile
 
 PROGRAMS = Path(__file__).parents[1] / "programs"
@@ -238,13 +238,7 @@ def test_both_agree_on_every_block(tmp_path: Path, interposer: Path, name: str) 
     env["PYTHONHASHSEED"] = "1"
     subprocess.run([*run, str(script)], check=True, timeout=200, env=env)
     theirs_by_thread, theirs = logged_calls(log)
-    streams = {
-        tid: [
-            (MMAP if event.kind == ARENA else event.kind, event.address, event.size, event.seq)
-            for event in events
-        ]
-        for tid, events in read_streams(path).items()
-    }
+    streams = {tid: list(recorded_calls(events)) for tid, events in read_streams(path).items()}
     main = max(streams, key=lambda tid: len(streams[tid]))
     ours_main = between_marks([call[:3] for call in streams[main]])
     assert ours_main == between_marks(theirs_by_thread[main])
@@ -266,6 +260,16 @@ def test_both_agree_on_every_block(tmp_path: Path, interposer: Path, name: str) 
     check_reader(path, mine)
 
 
+def recorded_calls(events: Iterable[Event]) -> Iterator[tuple[int, int, int, int]]:
+    """What is a call among the events of a stream, each with the seq that counts for it."""
+    seq = 0
+    for event in events:
+        seq = max(seq, event.seq)
+        if event.kind != MARK:
+            kind = MMAP if event.kind == ARENA else event.kind
+            yield kind, event.address, event.size, seq
+
+
 def merged(streams: dict[int, list[tuple[int, int, int, int]]]) -> list[Call]:
     """All events in an order in which their addresses are consistent."""
     keyed = []
@@ -281,7 +285,6 @@ def merged(streams: dict[int, list[tuple[int, int, int, int]]]) -> list[Call]:
 def check_reader(path: Path, calls: list[Call]) -> None:
     """The reports' numbers are those of the events."""
     profile = load_profile(str(path))
-    calls = [call for call in calls if call[0] != 31]
     allocations = [call for call in calls if call[0] not in (FREE, MUNMAP, UNFREE)]
     assert profile.totals["n_allocations"] == len(allocations)
     assert profile.totals["total_bytes"] == sum(size for _, _, size in allocations)
