@@ -1,8 +1,9 @@
 /*
  * starts.h - the ways in which a Python program starts other programs.
  *
- * The functions are replaced by builtins of the same name and signature, which let Python code of
- * ours change their arguments first, so that a Python that is started is followed.
+ * The functions of `os` are replaced by builtins of the same name and signature, and what
+ * _posixsubprocess.fork_exec calls by a function of ours. They let Python code of ours change the
+ * arguments first, so that a Python that is started is followed.
  */
 #ifndef PROFTRACE_PYTHON_STARTS_H
 #define PROFTRACE_PYTHON_STARTS_H

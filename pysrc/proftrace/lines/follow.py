@@ -35,10 +35,6 @@ def follow(child_boot: str, own_boot: str, boot_folder: str) -> None:
     starts = _Starts(child_boot, own_boot, boot_folder)
     os.register_at_fork(before=_lines.expect_children, after_in_child=starts.restart)
     _lines.follow_starts(starts.adjust)
-    # A .pth file may have imported it before us, with the function as it was.
-    subprocess, inner = sys.modules.get("subprocess"), sys.modules.get("_posixsubprocess")
-    if subprocess is not None and inner is not None and hasattr(subprocess, "_fork_exec"):
-        setattr(subprocess, "_fork_exec", inner.fork_exec)  # noqa: B010 - a name of its own
 
 
 class _Starts:
