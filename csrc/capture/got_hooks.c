@@ -47,9 +47,9 @@ struct got_hook got_hooks[GOT_HOOKS_MOST] = {
 
 struct search {
     const char *name;
-    uintptr_t found;   /* by the loader */
-    void *first;       /* definition in the order of loading */
-    bool is_defined;   /* `found` is a definition */
+    uintptr_t found; /* by the loader */
+    void *first;     /* definition in the order of loading */
+    bool is_defined; /* `found` is a definition */
 };
 
 static int look_in_object(struct dl_phdr_info *info, size_t n_bytes, void *data)

@@ -25,35 +25,65 @@ static void see_entry(struct got_object *object, struct table_sizes *sizes, cons
 {
     const uintptr_t address = address_of(object, entry->d_un.d_ptr);
     switch (entry->d_tag) {
-    case DT_SYMTAB: object->symbols = (const ElfW(Sym) *)address; break;
-    case DT_STRTAB: object->texts = (const char *)address; break;
-    case DT_VERSYM: object->versions = (const uint16_t *)address; break;
-    case DT_GNU_HASH: object->gnu_hash = (const uint32_t *)address; break;
-    case DT_HASH: object->sysv_hash = (const uint32_t *)address; break;
-    case DT_JMPREL: sizes->plt = address; break;
-    case DT_PLTRELSZ: sizes->plt_bytes = entry->d_un.d_val; break;
-    case DT_PLTREL: sizes->plt_kind = entry->d_un.d_val; break;
-    case DT_REL: sizes->rel = address; break;
-    case DT_RELSZ: sizes->rel_bytes = entry->d_un.d_val; break;
-    case DT_RELA: sizes->rela = address; break;
-    case DT_RELASZ: sizes->rela_bytes = entry->d_un.d_val; break;
-    case DT_SONAME: sizes->name = entry->d_un.d_val; break;
-    case DT_RPATH: object->has_rpath = object->has_search_path = true; break;
-    case DT_RUNPATH: object->has_search_path = true; break;
-    default: break;
+    case DT_SYMTAB:
+        object->symbols = (const ElfW(Sym) *)address;
+        break;
+    case DT_STRTAB:
+        object->texts = (const char *)address;
+        break;
+    case DT_VERSYM:
+        object->versions = (const uint16_t *)address;
+        break;
+    case DT_GNU_HASH:
+        object->gnu_hash = (const uint32_t *)address;
+        break;
+    case DT_HASH:
+        object->sysv_hash = (const uint32_t *)address;
+        break;
+    case DT_JMPREL:
+        sizes->plt = address;
+        break;
+    case DT_PLTRELSZ:
+        sizes->plt_bytes = entry->d_un.d_val;
+        break;
+    case DT_PLTREL:
+        sizes->plt_kind = entry->d_un.d_val;
+        break;
+    case DT_REL:
+        sizes->rel = address;
+        break;
+    case DT_RELSZ:
+        sizes->rel_bytes = entry->d_un.d_val;
+        break;
+    case DT_RELA:
+        sizes->rela = address;
+        break;
+    case DT_RELASZ:
+        sizes->rela_bytes = entry->d_un.d_val;
+        break;
+    case DT_SONAME:
+        sizes->name = entry->d_un.d_val;
+        break;
+    case DT_RPATH:
+        object->has_rpath = object->has_search_path = true;
+        break;
+    case DT_RUNPATH:
+        object->has_search_path = true;
+        break;
+    default:
+        break;
     }
 }
 
 static void take_tables(struct got_object *object, const struct table_sizes *sizes)
 {
-    const size_t plt_entry =
-        sizes->plt_kind == DT_RELA ? sizeof(ElfW(Rela)) : sizeof(ElfW(Rel));
+    const size_t plt_entry = sizes->plt_kind == DT_RELA ? sizeof(ElfW(Rela)) : sizeof(ElfW(Rel));
     if (sizes->plt != 0)
-        object->relocations[0] = (struct got_relocations){(const uint8_t *)sizes->plt,
-                                                          sizes->plt_bytes, plt_entry};
+        object->relocations[0] =
+            (struct got_relocations){(const uint8_t *)sizes->plt, sizes->plt_bytes, plt_entry};
     if (sizes->rela != 0)
-        object->relocations[1] = (struct got_relocations){
-            (const uint8_t *)sizes->rela, sizes->rela_bytes, sizeof(ElfW(Rela))};
+        object->relocations[1] = (struct got_relocations){(const uint8_t *)sizes->rela,
+                                                          sizes->rela_bytes, sizeof(ElfW(Rela))};
     if (sizes->rel != 0)
         object->relocations[2] = (struct got_relocations){(const uint8_t *)sizes->rel,
                                                           sizes->rel_bytes, sizeof(ElfW(Rel))};

@@ -210,8 +210,7 @@ static void change_object(const struct patched_object *object, bool on)
     const struct slot *slots = (const struct slot *)patch.slots.items + object->first_slot;
     uintptr_t start, end;
     const bool closed = pages_to_open(object, on, &start, &end);
-    const bool opened =
-        closed && mprotect((void *)start, end - start, PROT_READ | PROT_WRITE) == 0;
+    const bool opened = closed && mprotect((void *)start, end - start, PROT_READ | PROT_WRITE) == 0;
     for (uint32_t i = 0; i < object->n_slots; i++) {
         if (opened || !is_protected(object, &slots[i]))
             change_slot(object, &slots[i], on);

@@ -135,8 +135,8 @@ static int find_caller(struct dl_phdr_info *info, size_t n_bytes, void *data)
 
 /*
  * Whether "the next one" after the caller is what the program calls. An object that has none
- * itself finds the same as if it looked from itself on; one that has is a wrapper, whose next one is
- * the business of its own.
+ * itself finds the same as if it looked from itself on; one that has is a wrapper, whose next one
+ * is the business of its own.
  */
 static bool next_is_target(const struct got_hook *hook, void *caller)
 {

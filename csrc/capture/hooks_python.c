@@ -89,7 +89,7 @@ void proftrace_capture_wrap_allocator(enum event_domain domain,
                                       const struct capture_allocator *real,
                                       struct capture_allocator *wrapper)
 {
-#define WRAPPER(domain_)                                                                     \
+#define WRAPPER(domain_) \
     [domain_] = {NULL, domain_##_malloc, domain_##_calloc, domain_##_realloc, domain_##_free},
     static const struct capture_allocator wrappers[4] = {DOMAINS(WRAPPER)};
     /* Another thread may be inside one: what stays the same is not written. */

@@ -122,8 +122,8 @@ TLS_FAST char thread_given_name[THREAD_NAME_BYTES];
 void thread_take_name_locked(struct capture_state *state, struct capture_thread *thread)
 {
     char name[THREAD_NAME_BYTES] = {0};
-    const char *given = thread_given_name[0] != '\0' ? thread_given_name
-                                                     : thread_names_find(thread->tid);
+    const char *given =
+        thread_given_name[0] != '\0' ? thread_given_name : thread_names_find(thread->tid);
     if (thread->name[0] == '\0' && given != NULL)
         thread_set_name_locked(state, thread, given);
     /* A thread that was never named has the name of the one that started it. */

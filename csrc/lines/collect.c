@@ -108,7 +108,7 @@ int collect_totals(const struct collection *collection, struct account_totals *t
 {
     if (account_sum(totals, ticks_now()) < 0)
         return -1;
-    totals->n_edges = 0; /* from where calls came is not told apart by time */
+    totals->n_edges = 0;      /* from where calls came is not told apart by time */
     if (!collection->is_on) { /* only the shape of what there is now is of use */
         for (uint32_t i = 0; i < totals->n_codes; i++)
             subtract_code(&totals->codes[i], &totals->codes[i]);

@@ -345,8 +345,8 @@ static void put_everything(struct result *result, const struct result_settings *
 int result_write_totals(const struct result_settings *settings, struct account_totals *totals,
                         const uint8_t *wanted)
 {
-    struct result result = {.fd = open(settings->path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC,
-                                       0666)};
+    struct result result = {
+        .fd = open(settings->path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666)};
     struct tick_anchor end = ticks_anchor();
     if (result.fd < 0)
         return errno;

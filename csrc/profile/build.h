@@ -20,9 +20,9 @@ struct built_profile {
     struct hybrids hybrids; /* keeps texts that the stacks show */
     struct history history;
     struct line_results results;
-    bool events_damaged; /* a block passed its checksum and still made no sense */
+    bool events_damaged;    /* a block passed its checksum and still made no sense */
     uint64_t n_events_kept; /* of them, that are in the log one by one */
-    uint64_t n_lost;     /* events that were never recorded, as the log itself says */
+    uint64_t n_lost;        /* events that were never recorded, as the log itself says */
 };
 
 /* Opens a log with its ring. -1 with the reason in *error. Release it in both cases. */

@@ -173,12 +173,12 @@ static PyObject *start(PyObject *module, PyObject *args, PyObject *kwargs)
     sigset_t signals_before;
     const char *no_stacks;
     (void)module;
-    if (!PyArg_ParseTupleAndKeywords(
-            args, kwargs, "O&O!|$ppO&pO&pppKpKO!K:start", (char **)(uintptr_t)names,
-            PyUnicode_FSConverter, &path, &PyDict_Type, &meta, &force, &quiet,
-            PyUnicode_FSConverter, &folder, &follow_forks, PyUnicode_FSConverter, &stem,
-            &python_allocators, &verify, &native, &sample_bytes, &aggregate, &ring_bytes,
-            &PyDict_Type, &threads, &interval_ns))
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O&O!|$ppO&pO&pppKpKO!K:start",
+                                     (char **)(uintptr_t)names, PyUnicode_FSConverter, &path,
+                                     &PyDict_Type, &meta, &force, &quiet, PyUnicode_FSConverter,
+                                     &folder, &follow_forks, PyUnicode_FSConverter, &stem,
+                                     &python_allocators, &verify, &native, &sample_bytes,
+                                     &aggregate, &ring_bytes, &PyDict_Type, &threads, &interval_ns))
         return NULL;
     thread_names = take_threads(threads, &options.n_threads);
     if (PyErr_Occurred() || take_metas(meta, metas, &options.n_metas) != 0 || watch_code() != 0)

@@ -73,8 +73,8 @@ static PyObject *ask(PyObject *code)
     int collects = PyGC_Disable();
     PyObject *answer;
     compat_add_frames(FRAMES_OF_OURS);
-    answer = PyObject_CallFunctionObjArgs(select_code, code, globals == NULL ? Py_None : globals,
-                                          NULL);
+    answer =
+        PyObject_CallFunctionObjArgs(select_code, code, globals == NULL ? Py_None : globals, NULL);
     compat_add_frames(-FRAMES_OF_OURS);
     if (collects)
         PyGC_Enable();

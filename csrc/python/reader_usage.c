@@ -2,11 +2,16 @@
 #include "python/reader_parts.h"
 
 static const char *const field_names[USAGE_FIELDS] = {
-    [USAGE_ANONYMOUS] = "anonymous",         [USAGE_FILE] = "file",
-    [USAGE_SHARED] = "shared",               [USAGE_HEAP] = "heap",
-    [USAGE_HEAP_FREE] = "heap_free",         [USAGE_ARENAS] = "arenas",
-    [USAGE_ARENA_TOUCHED] = "arena_touched", [USAGE_ARENA_USED] = "arena_used",
-    [USAGE_OWN_ANONYMOUS] = "own_anonymous", [USAGE_OWN_SHARED] = "own_shared",
+    [USAGE_ANONYMOUS] = "anonymous",
+    [USAGE_FILE] = "file",
+    [USAGE_SHARED] = "shared",
+    [USAGE_HEAP] = "heap",
+    [USAGE_HEAP_FREE] = "heap_free",
+    [USAGE_ARENAS] = "arenas",
+    [USAGE_ARENA_TOUCHED] = "arena_touched",
+    [USAGE_ARENA_USED] = "arena_used",
+    [USAGE_OWN_ANONYMOUS] = "own_anonymous",
+    [USAGE_OWN_SHARED] = "own_shared",
 };
 
 /* Fields that were never told are left out. */
@@ -19,8 +24,8 @@ static PyObject *row_object(const struct usage_row *row)
                   put_number(dict, "mapped_bytes", row->mapped_bytes) != 0 ||
                   put_number(dict, "arena_bytes", row->arena_bytes) != 0;
     for (unsigned i = 0; i < USAGE_FIELDS && !failed; i++)
-        failed = (row->known >> i & 1) != 0 &&
-                 put_number(dict, field_names[i], row->fields[i]) != 0;
+        failed =
+            (row->known >> i & 1) != 0 && put_number(dict, field_names[i], row->fields[i]) != 0;
     if (!failed)
         return dict;
     Py_XDECREF(dict);

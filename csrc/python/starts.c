@@ -30,19 +30,18 @@ static PyObject *call_adjusted(enum start which, const char *name, PyObject *arg
         return PyObject_Call(real[which], args, kwargs);
     if (which == EXECV && PyTuple_GET_SIZE(PyTuple_GET_ITEM(adjusted, 0)) == 3)
         which = EXECVE; /* it got an environment */
-    result = PyObject_Call(real[which], PyTuple_GET_ITEM(adjusted, 0),
-                           PyTuple_GET_ITEM(adjusted, 1) == Py_None
-                               ? NULL
-                               : PyTuple_GET_ITEM(adjusted, 1));
+    result = PyObject_Call(
+        real[which], PyTuple_GET_ITEM(adjusted, 0),
+        PyTuple_GET_ITEM(adjusted, 1) == Py_None ? NULL : PyTuple_GET_ITEM(adjusted, 1));
     Py_DECREF(adjusted);
     return result;
 }
 
-#define START_FUNCTION(function_, which_, name_)                                      \
-    static PyObject *function_(PyObject *self, PyObject *args, PyObject *kwargs)      \
-    {                                                                                 \
-        (void)self;                                                                   \
-        return call_adjusted(which_, name_, args, kwargs);                            \
+#define START_FUNCTION(function_, which_, name_)                                 \
+    static PyObject *function_(PyObject *self, PyObject *args, PyObject *kwargs) \
+    {                                                                            \
+        (void)self;                                                              \
+        return call_adjusted(which_, name_, args, kwargs);                       \
     }
 START_FUNCTION(start_spawn, SPAWN, "posix_spawn")
 START_FUNCTION(start_spawnp, SPAWNP, "posix_spawnp")

@@ -6,10 +6,7 @@
 #include <unistd.h>
 
 /* A round of 1 ms of work and 10 signals that took so long each. */
-#define ROUND(cost_ns)                        \
-    {                                         \
-        1000000, 1000000 + 10 * (cost_ns), 10 \
-    }
+#define ROUND(cost_ns) {1000000, 1000000 + 10 * (cost_ns), 10}
 
 #define COST(...)                                      \
     cost_of_rounds((struct cost_round[]){__VA_ARGS__}, \

@@ -72,8 +72,8 @@ static PyMethodDef methods[] = {
     {NULL, NULL, 0, NULL},
 };
 
-static struct PyModuleDef definition = {
-    PyModuleDef_HEAD_INIT, .m_name = "leaky", .m_size = 0, .m_methods = methods};
+static struct PyModuleDef definition = {PyModuleDef_HEAD_INIT, .m_name = "leaky", .m_size = 0,
+                                        .m_methods = methods};
 
 PyMODINIT_FUNC PyInit_leaky(void);
 PyMODINIT_FUNC PyInit_leaky(void)

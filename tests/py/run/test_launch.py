@@ -137,7 +137,7 @@ def test_a_boot_folder_that_pythonpath_cannot_hold(monkeypatch: pytest.MonkeyPat
 
 
 def test_a_script_has_to_be_there(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match="a folder without a __main__.py"):
+    with pytest.raises(UsageError, match=r"a folder without a __main__\.py"):
         check_target(Target("script", str(tmp_path)))
     (tmp_path / "__main__.py").touch()
     check_target(Target("script", str(tmp_path)))
