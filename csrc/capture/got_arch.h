@@ -38,6 +38,20 @@ static inline bool got_is_slot(uint32_t type, bool *is_lazy)
 }
 
 /*
+ * Whether what a relocation adds is added to its symbol's address. On x86-64 an entry of the
+ * procedure table may note there where its code is (the linker's -z mark-plt); loaders ignore it.
+ */
+static inline bool got_adds_addend(uint32_t type)
+{
+#if defined(__x86_64__)
+    return type != R_X86_64_JUMP_SLOT;
+#else
+    (void)type;
+    return true;
+#endif
+}
+
+/*
  * GOT_ENTRY(entry, decide, real): the function `entry` of up to three arguments asks
  * `decide(a, b, c, return address)`. What that answers is returned; without an answer the call goes
  * on to `*real` as a jump, so that whoever looks at its return address sees the program.

@@ -207,10 +207,11 @@ static void each_slot_in(const struct got_object *object, const struct got_reloc
     for (size_t at = 0; at + table->entry_bytes <= table->n_bytes; at += table->entry_bytes) {
         const ElfW(Rel) *entry = (const ElfW(Rel) *)(table->start + at);
         const uint32_t symbol = (uint32_t)GOT_R_SYM(entry->r_info);
+        const uint32_t type = (uint32_t)GOT_R_TYPE(entry->r_info);
         const uintptr_t slot = object->base + entry->r_offset;
         bool is_lazy;
-        if (symbol == 0 || !got_is_slot((uint32_t)GOT_R_TYPE(entry->r_info), &is_lazy) ||
-            slot % sizeof(void *) != 0 || has_addend(table->start + at, table->entry_bytes))
+        if (symbol == 0 || !got_is_slot(type, &is_lazy) || slot % sizeof(void *) != 0 ||
+            (got_adds_addend(type) && has_addend(table->start + at, table->entry_bytes)))
             continue;
         see((void **)slot, object->texts + object->symbols[symbol].st_name, is_lazy, data);
     }

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import platform
+import struct
 import subprocess
 import sys
 from collections import Counter
@@ -19,6 +20,8 @@ SOURCE = Path(__file__).parents[2] / "programs" / "tracker" / "slots.c"
 FIRST_VERSION = {"x86_64": "GLIBC_2.2.5", "aarch64": "GLIBC_2.17"}[platform.machine()]
 WAYS = ("by_call", "by_pointer", "by_constant", "by_name", "by_next", "by_version", "by_mapping",
         "by_library")  # fmt: skip
+SHT_RELA = 4
+R_X86_64_JUMP_SLOT = 7 if platform.machine() == "x86_64" else -1
 LINKED = {
     "at once": ["-Wl,-z,now", "-Wl,-z,relro"],
     "lazily": ["-Wl,-z,lazy", "-Wl,-z,relro"],
@@ -90,6 +93,33 @@ call_all(lib, 32 << 20)
     sizes = run(tmp_path, program, library, library)
     assert {size: sizes[size] for size in expected(16 << 20)} == expected(16 << 20)
     assert not any(sizes[size] for size in [*expected(32 << 20), *expected(8 << 20)])
+
+
+def mark_table(library: Path) -> int:
+    """Note in each entry of the procedure table where its code is, as newer linkers may do on
+    x86-64; return how many entries there are."""
+    data, n_marked = bytearray(library.read_bytes()), 0
+    sections, n_sections = struct.unpack_from("<Q12xH", data, 40)
+    for k in range(n_sections):
+        kind, offset, size = struct.unpack_from("<4xI16xQQ", data, sections + k * 64)
+        for at in range(offset, offset + size, 24) if kind == SHT_RELA else ():
+            if struct.unpack_from("<I", data, at + 8)[0] == R_X86_64_JUMP_SLOT:
+                n_marked += 1
+                struct.pack_into("<q", data, at + 16, 0x1000 + 16 * n_marked)
+    library.write_bytes(data)
+    return n_marked
+
+
+@pytest.mark.parametrize("linked", LINKED)
+def test_a_table_with_notes_of_its_code_is_one(tmp_path: Path, linked: str) -> None:
+    library = build(tmp_path, "slots", *LINKED[linked])
+    assert (mark_table(library) > 0) == (platform.machine() == "x86_64")
+    program = """
+with Tracker(capture):
+    call_all(load(library, os.RTLD_LAZY), 16 << 20)
+"""
+    sizes = run(tmp_path, program, library, library)
+    assert {size: sizes[size] for size in expected(16 << 20)} == expected(16 << 20)
 
 
 def test_a_library_that_looks_at_its_own_needs_first_is_seen(tmp_path: Path) -> None:
