@@ -1,15 +1,12 @@
 'use strict';
 // The page: connects the view with the controls, the keys and the mouse.
 
-class Page {
+class Page extends ReportPage {
   constructor(model, countNoun) {
-    this.model = model;
+    super(model);
     this.countNoun = countNoun;
-    this.parts = {};
-    for (const part of document.querySelectorAll('[id]')) this.parts[part.id] = part;
     this.view = new View(model, this.parts, (what) => this.changed(what));
     this.history = new ZoomHistory(model, (node) => this.view.zoomTo(node));
-    this.matchIndex = -1;
     this.showTable(false); // unless there is nothing else to show
     this.applyTheme(storedTheme());
     this.listen();
@@ -17,22 +14,22 @@ class Page {
     this.view.animation = null;
   }
 
+  get theme() { return this.view.theme; }
+
+  get home() { return this.parts.canvas; }
+
   listen() {
+    super.listen();
     const { parts } = this;
     parts.back.addEventListener('click', () => this.back());
     parts.reset.addEventListener('click', () => this.reset());
     parts.flip.addEventListener('click', () => this.flip());
-    parts.theme.addEventListener('click', () => this.toggleTheme());
     parts.table.addEventListener('click', () => this.showTable(parts.summary.hidden));
-    parts.help.addEventListener('click', () => parts.keys.showModal());
     parts.copy.addEventListener('click', () => this.copyStack());
-    parts.search.addEventListener('input', () => this.runSearch(parts.search.value));
-    document.addEventListener('keydown', (event) => this.onKey(event));
     parts.canvas.addEventListener('mousemove', (event) => this.onMove(event));
     parts.canvas.addEventListener('mouseleave', () => this.leave());
     parts.canvas.addEventListener('click', (event) => this.onClick(event));
     parts.scroller.addEventListener('scroll', () => this.leave(), { passive: true });
-    onSystemTheme(() => this.applyTheme(storedTheme()));
   }
 
   changed(what) {
@@ -70,12 +67,6 @@ class Page {
     if (!shown) this.view.requestDraw();
   }
 
-  toggleTheme() {
-    const theme = this.view.theme === 'dark' ? 'light' : 'dark';
-    rememberTheme(theme);
-    this.applyTheme(theme);
-  }
-
   applyTheme(theme) {
     showTheme(theme, this.parts.theme);
     fillLegend(this.parts.legend, this.model, theme);
@@ -95,18 +86,9 @@ class Page {
   nextMatch(step) {
     const { search } = this.view;
     if (search === null || search.outermost.length === 0) return;
-    const count = search.outermost.length;
-    this.matchIndex = this.matchIndex < 0 && step < 0
-      ? count - 1
-      : (this.matchIndex + step + count) % count;
-    const node = search.outermost[this.matchIndex];
+    const node = search.outermost[this.stepMatch(step, search.outermost.length)];
     if (!isWithin(this.model, node, this.view.zoom)) this.zoomTo(0);
     this.view.select(node);
-  }
-
-  clearSearch() {
-    this.parts.search.value = '';
-    this.runSearch('');
   }
 
   copyStack() {
@@ -153,26 +135,6 @@ class Page {
     const target = rect.count > 1 && node >= 0 ? node : rect.node;
     if (target === this.view.zoom) this.view.select(target);
     else this.zoomTo(target);
-  }
-
-  onKey(event) {
-    if (event.ctrlKey || event.metaKey || event.altKey || this.parts.keys.open) return;
-    const inSearch = event.target === this.parts.search;
-    const action = inSearch ? this.searchKey(event) : this.pageKey(event) || this.walkKey(event);
-    if (!action) return;
-    event.preventDefault();
-    action();
-  }
-
-  searchKey(event) {
-    if (event.key === 'Enter') return () => this.nextMatch(event.shiftKey ? -1 : 1);
-    if (event.key === 'Escape') {
-      return () => {
-        this.clearSearch();
-        this.parts.canvas.focus();
-      };
-    }
-    return null;
   }
 
   pageKey(event) {

@@ -1,7 +1,6 @@
 'use strict';
 // Starts the page: unpacks the data, then puts the graph in the place of the summary.
 
-// Read-only state for tests and for scripts: data, not pixels.
 function exposeState(page) {
   const { model, view } = page;
   const describe = (node) => ({ node, ...model.places[model.place[node]] });
@@ -31,21 +30,13 @@ function exposeState(page) {
       }));
     },
   };
-  Object.defineProperty(window, '__viewer', { value: Object.freeze(state) });
-}
-
-function showMessage(text) {
-  const message = document.getElementById('message');
-  message.textContent = text;
-  message.hidden = false;
+  exposeReadOnly(state);
 }
 
 async function main() {
-  const data = document.getElementById('data');
-  const bytes = await inflateRaw(bytesFromBase64(data.textContent));
-  const model = buildModel(decodePayload(bytes));
-  data.textContent = '';
-  const page = new Page(model, data.dataset.countNoun);
+  const model = buildModel(await takePayload());
+  const { countNoun } = document.getElementById('data').dataset;
+  const page = new Page(model, countNoun);
   exposeState(page);
   if (model.total[0][0] > 0) {
     document.getElementById('toolbar').hidden = false;

@@ -1,15 +1,12 @@
 'use strict';
 // The page: connects list, source and details with the controls, the keys and the address.
 
-class Page {
+class Page extends ReportPage {
   constructor(model) {
-    this.model = model;
-    this.parts = {};
-    for (const part of document.querySelectorAll('[id]')) this.parts[part.id] = part;
+    super(model);
     this.metric = 'total';
     this.unit = '';
     this.search = null;
-    this.matchIndex = -1;
     this.theme = 'light';
     this.list = new FunctionList(model, this.parts, (index) => this.go(index, 0));
     this.source = new SourceView(model, this.parts, (line) => this.go(this.list.open, line));
@@ -22,22 +19,20 @@ class Page {
     this.follow(true);
   }
 
+  get home() { return this.parts.list; }
+
   get one() { return this.model.functions[this.list.open]; }
 
   listen() {
+    super.listen();
     const { parts } = this;
     parts.back.addEventListener('click', () => this.showList());
     parts.self.addEventListener('click', () => this.toggleSelf());
     parts.unit.addEventListener('change', () => this.setUnit(parts.unit.value));
-    parts.theme.addEventListener('click', () => this.toggleTheme());
-    parts.help.addEventListener('click', () => parts.keys.showModal());
-    parts.search.addEventListener('input', () => this.runSearch(parts.search.value));
-    document.addEventListener('keydown', (event) => this.onKey(event));
     document.addEventListener('click', (event) => this.onLink(event));
     window.addEventListener('popstate', () => this.follow(false));
     window.addEventListener('beforeprint', () => this.showEverything(true));
     window.addEventListener('afterprint', () => this.showEverything(false));
-    onSystemTheme(() => this.applyTheme(storedTheme()));
   }
 
   // ---- where the reader is --------------------------------------------------------------------
@@ -124,12 +119,6 @@ class Page {
     this.showLine(this.source.selected);
   }
 
-  toggleTheme() {
-    const theme = this.theme === 'dark' ? 'light' : 'dark';
-    rememberTheme(theme);
-    this.applyTheme(theme);
-  }
-
   applyTheme(theme) {
     this.theme = theme;
     showTheme(theme, this.parts.theme);
@@ -161,39 +150,13 @@ class Page {
     const { lines } = this.search;
     const places = lines.length ? lines : this.list.indexes.map((index) => [index, 0]);
     if (!places.length) return;
-    const count = places.length;
-    this.matchIndex = this.matchIndex < 0 && step < 0
-      ? count - 1
-      : (this.matchIndex + step + count) % count;
-    this.go(...places[this.matchIndex]);
-  }
-
-  clearSearch() {
-    this.parts.search.value = '';
-    this.runSearch('');
+    this.go(...places[this.stepMatch(step, places.length)]);
   }
 
   // ---- keys -----------------------------------------------------------------------------------
 
   onKey(event) {
-    if (event.ctrlKey || event.metaKey || event.altKey || this.parts.keys.open) return;
-    if (event.target === this.parts.unit) return;
-    const inSearch = event.target === this.parts.search;
-    const action = inSearch ? this.searchKey(event) : this.pageKey(event) || this.walkKey(event);
-    if (!action) return;
-    event.preventDefault();
-    action();
-  }
-
-  searchKey(event) {
-    if (event.key === 'Enter') return () => this.nextMatch(event.shiftKey ? -1 : 1);
-    if (event.key === 'Escape') {
-      return () => {
-        this.clearSearch();
-        this.parts.list.focus();
-      };
-    }
-    return null;
+    if (event.target !== this.parts.unit) super.onKey(event);
   }
 
   pageKey(event) {

@@ -1,7 +1,6 @@
 'use strict';
 // Starts the page: unpacks the data, then puts list and source in the place of the summary.
 
-// Read-only state for tests and for scripts: data, not pixels.
 function exposeState(page) {
   const { model, list, source } = page;
   const valuesOf = (row) => Object.fromEntries(
@@ -28,23 +27,14 @@ function exposeState(page) {
       return { pattern, valid, functions: [...functions], lines: lines.slice(0, 1000) };
     },
   };
-  Object.defineProperty(window, '__viewer', { value: Object.freeze(state) });
-}
-
-function showMessage(text) {
-  const message = document.getElementById('message');
-  message.textContent = text;
-  message.hidden = false;
+  exposeReadOnly(state);
 }
 
 async function main() {
-  const data = document.getElementById('data');
-  const bytes = await inflateRaw(bytesFromBase64(data.textContent));
-  const model = buildModel(decodePayload(bytes));
-  data.textContent = '';
+  const model = buildModel(await takePayload());
   if (model.functions.length === 0) {
     showMessage('Nothing was recorded: there is no function to show.');
-    Object.defineProperty(window, '__viewer', { value: Object.freeze({ functions: [], busy: false }) });
+    exposeReadOnly({ functions: [], busy: false });
     return;
   }
   exposeState(new Page(model));
