@@ -12,14 +12,12 @@ from html import escape
 
 from proftrace.model.profile import Column, Metric, Profile
 from proftrace.render.page import (
-    fill,
+    fill_page,
     items,
     program_name,
     python_of,
     recorded_at,
     shown,
-    viewer_file,
-    viewer_script,
 )
 from proftrace.render.tree_codec import encode_tree
 from proftrace.units import format_share, format_value
@@ -84,8 +82,8 @@ def render_subject(profile: Profile, subject: Subject, notes: Sequence[str] = ()
     """Return the page that shows any metric of a profile."""
     tree = build_call_tree(profile, (subject.weight, subject.count))
     program = program_name(profile.meta.get("program", ""))
-    return fill(
-        viewer_file("page.html"),
+    return fill_page(
+        "",
         text={
             "title": f"{subject.title} - {program}",
             "subject": subject.title,
@@ -97,9 +95,7 @@ def render_subject(profile: Profile, subject: Subject, notes: Sequence[str] = ()
             "facts": _facts(profile, tree, subject),
             "notes": items([*notes, *profile.warnings]),
             "summary": _summary(tree, subject),
-            "style": viewer_file("viewer.css"),
             "data": encode_tree(tree),
-            "script": viewer_script(),
         },
     )
 

@@ -14,14 +14,12 @@ from proftrace.model.profile import Profile
 from proftrace.render.line_codec import encode_lines
 from proftrace.render.line_stats import measured
 from proftrace.render.page import (
-    fill,
+    fill_page,
     items,
     program_name,
     python_of,
     recorded_at,
     shown,
-    viewer_file,
-    viewer_script,
 )
 from proftrace.units import format_count, format_share, format_time
 from proftrace.views.line_filter import measured_time
@@ -29,6 +27,7 @@ from proftrace.views.line_stats import FunctionStats
 from proftrace.views.line_table import FunctionKey
 from proftrace.views.runs import runs_of
 
+SUBJECT = "Time by line"
 SUMMARY_ROWS = 30
 
 
@@ -52,17 +51,19 @@ def render_line_page(
     program = names[0] if len(names) == 1 else f"{len(names)} programs"
     warnings = dict.fromkeys(text for profile in profiles for text in profile.warnings)
     whole = measured_time([one.lines for one in stats.values()])
-    return fill(
-        viewer_file("lines/page.html"),
-        text={"title": f"Time by line - {program}", "program": program},
+    return fill_page(
+        "lines",
+        text={
+            "title": f"{SUBJECT} - {program}",
+            "subject": SUBJECT,
+            "program": program,
+        },
         markup={
             "facts": items(_facts(stats, profiles, whole)),
             "notes": items([*options.notes, *warnings]),
             "measured": items(dict.fromkeys(measured(stats, profiles))),
             "summary": "\n".join(_summary(stats, whole)),
-            "style": viewer_file("viewer.css") + viewer_file("lines/lines.css"),
             "data": encode_lines(stats, source=options.source),
-            "script": viewer_script("lines"),
         },
     )
 

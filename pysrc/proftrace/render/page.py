@@ -26,6 +26,22 @@ def fill(template: str, text: Mapping[str, str], markup: Mapping[str, str]) -> s
     return re.sub(r"\{\{([a-z-]+)\}\}", lambda match: values[match[1]], template)
 
 
+def fill_page(folder: str, text: Mapping[str, str], markup: Mapping[str, str]) -> str:
+    """Return the page whose content, scripts and style are in a folder of the viewer ("": the flame
+    graph's), with all that is in every page around them."""
+    below = f"{folder}/" if folder else ""
+    own_style = viewer_file(f"{below}{folder}.css") if folder else ""
+    return fill(
+        viewer_file("shell.html").replace("{{content}}", viewer_file(f"{below}page.html")),
+        text=text,
+        markup={
+            **markup,
+            "style": viewer_file("viewer.css") + own_style,
+            "script": viewer_script(folder),
+        },
+    )
+
+
 @cache
 def viewer_file(name: str) -> str:
     """Return a file of the viewer; `name` is below its folder."""
