@@ -72,6 +72,25 @@ def memtrace(words: Words, folder: Path, env: dict[str, str] | None = None) -> R
     return run([str(COMMANDS / "memtrace"), *words], folder, env)
 
 
+def assert_refused_in_one_line(
+    words: Words, folder: Path, result_file: str, status: int, message: str
+) -> None:
+    """Assert that lprof says in one line why it cannot do this, and that it changes no file.
+
+    The folder has three files to try: the result, "empty", and "newer" of a format to come.
+    """
+    data = (folder / result_file).read_bytes()
+    (folder / "empty").write_bytes(b"")
+    (folder / "newer").write_bytes(data[:8] + b"\xff\x00\xff\x00" + data[12:])
+    before = sorted(os.listdir(folder))
+    result = lprof(words, folder)
+    assert result.status == status, result.stderr
+    assert message in result.stderr, result.stderr
+    assert (result.stderr.count("\n"), result.stdout) == (1, ""), result
+    assert sorted(os.listdir(folder)) == before
+    assert (folder / result_file).read_bytes() == data
+
+
 def case_path(name: str) -> Path:
     """Return the script of a case."""
     return CASES / f"{name}.py"

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import json
-import os
 import pstats
 from pathlib import Path
 
 import pytest
 
-from case_runs import lprof
+from case_runs import assert_refused_in_one_line, lprof
 
 PROGRAM = """\
 from proftrace import profile
@@ -122,13 +121,4 @@ def test_frames_of_speedscope_are_lines_or_functions(folder: Path) -> None:
 def test_what_cannot_be_exported_is_said_in_one_line(
     folder: Path, words: list[str], status: int, message: str
 ) -> None:
-    (folder / "empty").write_bytes(b"")
-    data = (folder / "app.py.lprof").read_bytes()
-    (folder / "newer").write_bytes(data[:8] + b"\xff\x00\xff\x00" + data[12:])
-    before = sorted(os.listdir(folder))
-    result = lprof(["export", *words], folder)
-    assert result.status == status
-    assert message in result.stderr
-    assert (result.stderr.count("\n"), result.stdout) == (1, "")
-    assert sorted(os.listdir(folder)) == before
-    assert (folder / "app.py.lprof").read_bytes() == data
+    assert_refused_in_one_line(["export", *words], folder, "app.py.lprof", status, message)

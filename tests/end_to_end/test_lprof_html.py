@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 
 import pytest
 
-from case_runs import lprof
+from case_runs import assert_refused_in_one_line, lprof
 
 PROGRAM = """\
 from proftrace import profile
@@ -74,16 +73,7 @@ def test_the_page_goes_to_standard_output(folder: Path) -> None:
 def test_what_cannot_be_done_is_said_in_one_line(
     folder: Path, words: list[str], status: int, message: str
 ) -> None:
-    (folder / "empty").write_bytes(b"")
-    data = (folder / "app.py.lprof").read_bytes()
-    (folder / "newer").write_bytes(data[:8] + b"\xff\x00\xff\x00" + data[12:])
-    before = sorted(os.listdir(folder))
-    result = lprof(["html", *words], folder)
-    assert result.status == status
-    assert message in result.stderr
-    assert (result.stderr.count("\n"), result.stdout) == (1, "")
-    assert sorted(os.listdir(folder)) == before
-    assert (folder / "app.py.lprof").read_bytes() == data
+    assert_refused_in_one_line(["html", *words], folder, "app.py.lprof", status, message)
 
 
 def test_a_damaged_file_gives_a_page_that_says_so(folder: Path) -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from case_runs import COMMANDS, lprof, read_table
+from case_runs import COMMANDS, assert_refused_in_one_line, lprof, read_table
 
 PROGRAM = """\
 import sys
@@ -85,16 +85,7 @@ def test_a_merged_file_goes_to_a_pipe(folder: Path) -> None:
 def test_what_cannot_be_merged_is_said_in_one_line(
     folder: Path, words: list[str], status: int, message: str
 ) -> None:
-    (folder / "empty").write_bytes(b"")
-    data = (folder / "10.lprof").read_bytes()
-    (folder / "newer").write_bytes(data[:8] + b"\xff\x00\xff\x00" + data[12:])
-    before = sorted(os.listdir(folder))
-    result = lprof(["merge", *words], folder)
-    assert result.status == status
-    assert message in result.stderr
-    assert (result.stderr.count("\n"), result.stdout) == (1, "")
-    assert sorted(os.listdir(folder)) == before
-    assert (folder / "10.lprof").read_bytes() == data
+    assert_refused_in_one_line(["merge", *words], folder, "10.lprof", status, message)
 
 
 def test_a_cut_file_is_merged_as_far_as_it_goes(folder: Path) -> None:
