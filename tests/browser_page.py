@@ -9,6 +9,21 @@ from typing import Any
 import pytest
 from playwright.sync_api import Page, Route
 
+# Names that are dangerous in a page, or hard to show.
+HOSTILE_TEXTS = [
+    "</script><script>window.hacked = 1</script>",
+    "<img src=x onerror='window.hacked = 1'>",
+    "<!--<script>",
+    "\"'&`${window.hacked = 1}",
+    "nul\0escape\x1b[31m",
+    "\u202eevil\u2066",
+    "שלום עולם",
+    "世界 🙂",
+    "__proto__",
+    "y" * 10_000,
+    "",
+]
+
 # Runs before the page's own scripts; violations are events of the document.
 WATCH_POLICY = """
 window.violations = [];

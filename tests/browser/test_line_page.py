@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from axe_playwright_python.sync_playwright import Axe
 
-from browser_page import Opened, OpenPage
+from browser_page import HOSTILE_TEXTS, Opened, OpenPage
 from line_logs import code_of, random_line_log, write_line_log
 from log_writer import LogWriter, function_record, line_details, line_record
 from proftrace.model.load import load_profile
@@ -441,22 +441,7 @@ def test_dark_and_light_follow_the_system_and_the_button(
     assert opened.state("theme") == "dark"
 
 
-HOSTILE = [
-    "</script><script>window.hacked = 1</script>",
-    "<img src=x onerror='window.hacked = 1'>",
-    "<!--<script>",
-    "\"'&`${window.hacked = 1}",
-    "nul\0escape\x1b[31m",
-    "\u202eevil\u2066",
-    "שלום עולם",
-    "世界 🙂",
-    "__proto__",
-    "a/L7",
-    "%41%",
-    "#~2@:1",
-    "y" * 10_000,
-    "",
-]
+HOSTILE = [*HOSTILE_TEXTS, "a/L7", "%41%", "#~2@:1"]
 
 
 def test_hostile_names_and_source_are_shown_as_text(open_html: OpenPage, tmp_path: Path) -> None:
