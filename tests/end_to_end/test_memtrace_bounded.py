@@ -61,6 +61,8 @@ AT_ONCE = WORK + (
     "[t.join() for t in threads]\n"
 )
 
+ARENA = 17  # of log-format.md
+
 type Sums = dict[tuple[str, ...], Counter[str]]
 
 
@@ -74,7 +76,8 @@ def run(folder: Path, text: str, *options: str, status: int = 0) -> Path:
 
 
 def sums(profile: Profile) -> Sums:
-    """Return all values by stack (of lines of the program), allocator and name of the thread."""
+    """Return all values by stack, allocator and name of the thread, of what lines of the program
+    ask for by themselves: no two runs agree on when an arena is full or a lock has to wait."""
     strings, functions, frames = profile.strings, profile.functions, profile.frames
     found: Sums = {}
     samples = profile.samples
@@ -87,8 +90,7 @@ def sums(profile: Profile) -> Sums:
             file = strings[functions.file[frames.function[frame]]]
             key.append(f"{os.path.basename(file)}:{frames.line[frame]}")
             stack = profile.stacks.parent[stack]
-        # The interpreter's own lists of folders have another length when files have come.
-        if not any("program.py" in place for place in key):
+        if samples.allocator[row] == ARENA or not key[2:] or "program.py" not in key[2]:
             continue
         values = found.setdefault(tuple(key), Counter())
         for metric in MEMORY_METRICS:

@@ -155,8 +155,9 @@ def test_a_slow_pipe_gets_what_it_would_get(tmp_path: Path) -> None:
     assert lines == [*(f"{i} {'.' * 60} 1000" for i in range(4000)), "end"]
     assert list(load_profile(str(tmp_path / "out.bin")).warnings) == []
     rows = [row for row in csv_rows(tmp_path / "out.bin", "--all") if row.stack]
+    # The same stack asks for an object now and then for which pymalloc has no room.
     size = bytearray_bytes(1000)
-    assert sum(row.blocks for row in rows if row.size == row.blocks * size) >= 4000
+    assert any(row.blocks >= 4000 and row.size >= 4000 * size for row in rows)
 
 
 def test_few_descriptors(tmp_path: Path) -> None:

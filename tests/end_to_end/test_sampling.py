@@ -6,12 +6,13 @@ The programs print what they can see of the process; a plain run has to print th
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 
 from case_runs import LineResult, load_lines, lprof, plain
-from proftrace.model.load import load_profile
+from proftrace.model.load import load_profiles
 from proftrace.model.profile import REGIME_HOT
 
 HOT = {"PROFTRACE_TEST_HOT_AFTER": "200"}
@@ -42,16 +43,14 @@ busy(30)
 
 
 def record(
-    source: str, folder: Path, env: dict[str, str] | None = None, *, ended_by_exec: bool = False
+    source: str, folder: Path, env: dict[str, str] | None = None, *, options: Sequence[str] = ()
 ) -> LineResult:
     """Run a program with and without `lprof`; both have to print the same and end alike."""
     (folder / "program.py").write_text(source)
     without = plain(["program.py"], folder)
-    run = lprof(["-q", "-o", "r.lprof", "program.py"], folder, HOT | (env or {}))
+    run = lprof(["-q", "-o", "r.lprof", *options, "program.py"], folder, HOT | (env or {}))
     assert (run.status, run.stdout, run.stderr) == (without.status, without.stdout, without.stderr)
     assert run.status == 0
-    if ended_by_exec:  # which the result says
-        return LineResult(load_profile(str(folder / "r.lprof")))
     return load_lines(folder / "r.lprof")
 
 
@@ -201,7 +200,7 @@ def shown():
         lines = [line.split() for line in file]
     with open("/proc/self/timers") as file:
         timers = file.read()
-    kept = ("SigPnd:", "ShdPnd:", "SigBlk:", "SigIgn:", "Threads:")
+    kept = ("SigPnd:", "ShdPnd:", "SigBlk:", "SigIgn:", *COUNTED)
     return [line for line in lines if line[0] in kept], timers, sorted(os.listdir("/proc/self/fd"))
 
 @profile
@@ -332,7 +331,7 @@ os.execv(sys.executable, [sys.executable, "-c",
         pytest.param(LIBRARIES, id="libraries"),
         pytest.param(FAULT_HANDLER, id="fault handler"),
         pytest.param(END_AT_ONCE, id="_exit"),
-        pytest.param(CHILDREN, id="children"),
+        pytest.param("COUNTED = ()\n" + CHILDREN, id="children"),
         pytest.param(FORK_HOOKS, id="fork hooks"),
         pytest.param(HANDLERS, id="handlers"),
     ],
@@ -341,8 +340,20 @@ def test_the_program_sees_nothing_of_it(tmp_path: Path, source: str) -> None:
     assert_sampled(record(HEAD + source, tmp_path))
 
 
+def test_a_child_that_is_not_followed_has_no_thread_of_ours(tmp_path: Path) -> None:
+    source = 'COUNTED = ("Threads:",)\n' + CHILDREN
+    assert_sampled(record(HEAD + source, tmp_path, options=["--no-follow"]))
+
+
 def test_a_program_that_replaces_itself_has_nothing_left(tmp_path: Path) -> None:
-    assert samples(record(HEAD + EXEC, tmp_path, ended_by_exec=True)) > 0
+    (tmp_path / "program.py").write_text(HEAD + EXEC)
+    without = plain(["program.py"], tmp_path)
+    run = lprof(["-q", "-o", "r.lprof", "program.py"], tmp_path, HOT)
+    assert (run.status, run.stdout, run.stderr) == (0, without.stdout, without.stderr)
+    images = load_profiles(str(tmp_path / "r.lprof"))
+    counts = sorted(samples(LineResult(image)) for image in images)
+    assert len(counts) == 2
+    assert counts[0] == 0 < counts[1]  # what came after is profiled too, and ran nothing hot
 
 
 # ---- where time is ------------------------------------------------------------------------------
