@@ -12,7 +12,7 @@ import pytest
 
 from case_runs import memtrace
 from proftrace.model.load import load_profile
-from proftrace.model.profile import MEMORY_METRICS, Profile
+from proftrace.model.profile import ARENA, MEMORY_METRICS, Profile
 
 # Makes, resizes, maps and frees in an order of its own, whatever it runs under.
 WORK = (
@@ -171,7 +171,8 @@ def test_a_kill_after_a_checkpoint_loses_nothing(tmp_path: Path) -> None:
     assert sums(bounded) == sums(whole)
     # Most of it is in the checkpoint.
     assert bounded.header["n_events_kept"] < bounded.header["n_events"] * 3 // 4
-    assert bounded.header["n_events"] == whole.header["n_events"]
+    # Looks at the size of the process are events too, and come by the clock.
+    assert bounded.header["n_events"] == pytest.approx(whole.header["n_events"], rel=0.02)
 
 
 def test_an_exec_and_a_child_keep_what_there_was(tmp_path: Path) -> None:

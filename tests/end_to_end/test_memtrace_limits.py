@@ -141,7 +141,13 @@ def test_little_address_space(tmp_path: Path) -> None:
 
 
 def test_a_slow_pipe_gets_what_it_would_get(tmp_path: Path) -> None:
-    program = "for i in range(4000):\n    print(i, '.' * 60, len(bytearray(1000)))\nprint('end')\n"
+    # On a line of its own: what is printed has buffers too.
+    program = (
+        "for i in range(4000):\n"
+        "    n = len(bytearray(1000))\n"
+        "    print(i, '.' * 60, n)\n"
+        "print('end')\n"
+    )
     command = [str(COMMANDS / "memtrace"), "run", "-q", "-o", "out.bin", "-c", program]
     process = subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.PIPE)
     assert process.stdout is not None
