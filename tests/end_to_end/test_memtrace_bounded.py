@@ -61,8 +61,6 @@ AT_ONCE = WORK + (
     "[t.join() for t in threads]\n"
 )
 
-ARENA = 17  # of log-format.md
-
 type Sums = dict[tuple[str, ...], Counter[str]]
 
 
