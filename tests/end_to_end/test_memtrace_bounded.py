@@ -130,7 +130,10 @@ def test_objects_of_python_are_summed_too(tmp_path: Path) -> None:
     assert bounded.python_heap is not None
     assert whole.python_heap is not None
     assert bounded.python_heap.domains["obj"][1] > 80_000
-    assert bounded.python_heap.end.arenas == whole.python_heap.end.arenas
+    # Where the blocks lie, and so whether the last arena is empty again, differs between runs.
+    ends = bounded.python_heap.end.arenas, whole.python_heap.end.arenas
+    assert min(ends) >= 2
+    assert max(ends) - min(ends) <= 1
 
 
 def test_threads_that_run_at_once_add_up(tmp_path: Path) -> None:
