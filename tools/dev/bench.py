@@ -8,12 +8,12 @@ from collections.abc import Sequence
 from tools.dev.console import ROOT, say
 from tools.dev.environment import Environment
 
-PEERS = ("line_profiler==5.1.*", "memray>=1.15", "pytest-memray>=1.7")
+PEERS = ("line_profiler==5.1.*", "memray>=1.15", "pytest-memray>=1.7", "numpy>=2")
 
 
 def main(environment: Environment, arguments: Sequence[str]) -> int:
     """Install the peers beside our package and measure; return the exit status."""
-    title = "pip: line_profiler, memray, pytest-memray"
+    title = "pip: line_profiler, memray, pytest-memray, numpy"
     environment.step("peers", "\n".join(PEERS), lambda: environment.pip(title, *PEERS))
     say("measuring (about five minutes; a quiet machine gives better figures)")
     command = [str(environment.python), "-m", "benchmarks", *arguments]
