@@ -12,6 +12,7 @@ from typing import Any
 
 from proftrace import _reader
 from proftrace.errors import CaptureFileError
+from proftrace.model.file_warnings import file_warnings, symbol_warnings
 from proftrace.model.line_pickle import is_pickle, load_line_pickle
 from proftrace.model.orphans import without_orphans
 from proftrace.model.profile import (
@@ -38,13 +39,7 @@ from proftrace.units import format_count, printable
 
 HAS_MEMORY = 1  # content flags of the file header
 HAS_LINES = 2
-_NATIVE = 1  # option flags
-_NO_PYTHON_STACKS = 8
-_END_WRITE_FAILED = 1  # reasons of an END block
-_REASONS = {
-    2: "recording ended where the process replaced itself (exec)",
-    3: "saved while the process ran on: it was killed, or is still running",
-}
+_NATIVE = 1  # an option flag
 
 type _Log = dict[str, Any]
 type _Bytes = Mapping[str, bytes]
@@ -161,7 +156,7 @@ def symbolize_logs(path: str, descriptor: int) -> Symbolized:
         start = log["next_log"]
         if not start:
             break
-    warnings = [f"{printable(path)}: {text}" for text in _symbol_warnings(modules)]
+    warnings = [f"{printable(path)}: {text}" for text in symbol_warnings(modules)]
     return Symbolized(has_native, n_addresses, n_found, recording, warnings)
 
 
@@ -185,13 +180,14 @@ def _profile_from_log(
     path: str, log: _Log, *, running: bool = False, one_of_several: bool = False
 ) -> Profile:
     content = log["header"]["content"]
-    metrics = (*(MEMORY_METRICS if content & HAS_MEMORY else ()),)
+    memory = bool(content & HAS_MEMORY)
+    metrics = (*(MEMORY_METRICS if memory else ()),)
     metrics += (*(LINE_METRICS if content & HAS_LINES else ()),)
     functions, frames, stacks = log["functions"], log["frames"], log["stacks"]
     calls = _calls(log["calls"])
     table = _lines(log["lines"], log["buckets"]["count"])
     lines, edges, n_orphans = without_orphans(calls, table, _edges(log["edges"]))
-    warnings = _warnings(log, running=running)
+    warnings = file_warnings(log, memory=memory, running=running)
     if n_orphans:
         warnings.append(f"damaged: {format_count(n_orphans)} rows of no known function left out")
     where = printable(path)
@@ -343,68 +339,3 @@ def _sources(log: _Log) -> Mapping[int, Source]:
     return MappingProxyType(
         {source: Source(strings[file], text) for source, file, text in log["sources"]}
     )
-
-
-def _warnings(log: _Log, *, running: bool) -> list[str]:
-    """What a reader of the report must know about this file, a line each."""
-    memory = bool(log["header"]["content"] & HAS_MEMORY)
-    return [
-        *([] if running else _ending_warnings(log["ending"], memory)),
-        *_lost_warnings(log),
-        *_symbol_warnings(log["modules"]),
-    ]
-
-
-def _ending_warnings(ending: Mapping[str, Any], memory: bool) -> list[str]:
-    read = (
-        f"read {format_count(ending['n_events'])} events up to there"
-        if memory
-        else ("read what stands before")
-    )
-    kind = ending["kind"]
-    if kind == "damaged":
-        return [f"damaged at byte {format_count(ending['damaged_at'])}; {read}"]
-    if kind in ("open", "cut"):
-        if ending["ring"] and not ending["n_missing"]:
-            return [
-                "never closed: its process was killed, or still runs; "
-                f"all {format_count(ending['n_events'])} events up to now were recovered"
-            ]
-        where = "in the middle of a block" if kind == "cut" else "it was never closed"
-        return [f"ends early ({where}); {read}"]
-    if ending["reason"] == _END_WRITE_FAILED:
-        why = os.strerror(ending["error"])
-        return [f"recording stopped before the program did, writing failed: {why}; {read}"]
-    text = _REASONS.get(ending["reason"])
-    return [] if text is None else [text]
-
-
-def _lost_warnings(log: _Log) -> list[str]:
-    warnings = []
-    missing = log["totals"]["n_lost"] + log["ending"]["n_missing"]
-    if missing:
-        warnings.append(f"{format_count(missing)} events could not be recorded: sizes are too low")
-    if log["header"]["options"] & _NO_PYTHON_STACKS:
-        warnings.append("recorded without Python stacks: this interpreter's layout was not known")
-    return warnings
-
-
-_NO_SYMBOLS = {
-    "missing": "is not here",
-    "replaced": "is another file than the one that was loaded",
-    "unreadable": "cannot be read",
-}
-
-
-def _symbol_warnings(modules: Sequence[tuple[str, str]]) -> list[str]:
-    """Which files with native code have no names, by why."""
-    warnings = []
-    for verdict, text in _NO_SYMBOLS.items():
-        paths = sorted({path for path, found in modules if found == verdict})
-        if paths:
-            more = f" (so are {len(paths) - 1} more)" if len(paths) > 1 else ""
-            warnings.append(
-                f"functions of {printable(paths[0])} have no names: it {text}{more};"
-                " memtrace symbolize, run where they are, puts the names into the capture"
-            )
-    return warnings
