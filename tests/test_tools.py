@@ -134,6 +134,12 @@ def test_passes_and_failures_are_counted(suite: Path) -> None:
     assert ran == ["test_it test_a", "test_it test_b", "test_it test_c"]
 
 
+def test_every_end_to_end_file_is_in_one_stage() -> None:
+    files = {path.name for path in (ROOT / "tests" / "end_to_end").glob("test_*.py")}
+    assert files >= stages.MEASURING
+    assert files - stages.MEASURING
+
+
 def test_a_stage_in_which_nothing_ran_is_not_good() -> None:
     assert not stages.Outcome(0, 0, [], ROOT).good
     assert not stages.Outcome(5, 1, [], ROOT).good

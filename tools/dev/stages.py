@@ -5,6 +5,7 @@ A stage fails when something in it fails, and also when a test file of its kind 
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
@@ -21,6 +22,18 @@ SANITIZER_VARIABLES = {
     "ASAN_OPTIONS": "abort_on_error=0:exitcode=99:detect_leaks=1:strict_string_checks=1",
     "UBSAN_OPTIONS": "print_stacktrace=1:halt_on_error=1:exitcode=99",
 }
+
+END_TO_END = "tests/end_to_end/**/test_*.py"
+# Those that look at samples, times or the size of the process: other tests would be in the way.
+MEASURING = {
+    "test_lprof_accounting.py",
+    "test_lprof_check.py",
+    "test_lprof_suspensions.py",
+    "test_memtrace_rss.py",
+    "test_sampling.py",
+    "test_sampling_limits.py",
+}
+WORKERS = min(2, os.cpu_count() or 1)
 
 
 @dataclass(slots=True)
@@ -152,8 +165,13 @@ def c_tests_sanitized(environment: Environment) -> Outcome:
     return meson_tests(environment, "c-sanitized", *SANITIZE)
 
 
-def pytest_stage(environment: Environment, name: str, files: list[Path]) -> Outcome:
-    """Run test files against the installed package; each must run at least one test."""
+def pytest_stage(
+    environment: Environment, name: str, files: list[Path], *, workers: int = WORKERS
+) -> Outcome:
+    """Run test files against the installed package; each must run at least one test.
+
+    With several workers each takes whole files.
+    """
     log = fresh_log(f"{name}.log")
     report = LOGS / f"{name}.xml"
     report.unlink(missing_ok=True)
@@ -163,6 +181,8 @@ def pytest_stage(environment: Environment, name: str, files: list[Path]) -> Outc
     variables = environment.variables | {"PROFTRACE_TEST_CHROMIUM": find_chromium() or ""}
     command: list[object] = [environment.python, "-m", "pytest", "-q", f"--junitxml={report}"]
     command += ["--continue-on-collection-errors"]
+    if workers > 1:
+        command += ["-n", workers, "--dist", "loadfile"]
     status = run(name, [*command, *names], environment=variables, log=log.name, check=False)
     problems = [f"pytest ended with status {status}"] if status else []
     if not report.exists():
@@ -181,7 +201,14 @@ def python_tests(environment: Environment) -> Outcome:
 
 
 def end_to_end_tests(environment: Environment) -> Outcome:
-    return pytest_stage(environment, "end-to-end", tracked_files("tests/end_to_end/**/test_*.py"))
+    files = [path for path in tracked_files(END_TO_END) if path.name not in MEASURING]
+    return pytest_stage(environment, "end-to-end", files)
+
+
+def measuring_tests(environment: Environment) -> Outcome:
+    """Run the end-to-end tests that others would disturb, one after the other."""
+    files = [path for path in tracked_files(END_TO_END) if path.name in MEASURING]
+    return pytest_stage(environment, "measuring", files, workers=1)
 
 
 def browser_tests(environment: Environment) -> Outcome:
@@ -232,13 +259,19 @@ ALL = (
     Stage("JavaScript", js_tests),
     Stage("browser", browser_tests),
     Stage("end to end", end_to_end_tests),
+    Stage("measuring", measuring_tests),
 )
 # What may differ between interpreters.
 VERSION = (
     Stage("C", c_tests),
     Stage("Python", python_tests),
     Stage("end to end", end_to_end_tests),
+    Stage("measuring", measuring_tests),
     Stage("verified stacks", many_stacks),
 )
-PYTHON_ONLY = (Stage("Python", python_tests), Stage("end to end", end_to_end_tests))
+PYTHON_ONLY = (
+    Stage("Python", python_tests),
+    Stage("end to end", end_to_end_tests),
+    Stage("measuring", measuring_tests),
+)
 LINT_ONLY = (Stage("lint and types", lint),)
