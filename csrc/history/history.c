@@ -41,7 +41,7 @@ static void tell(struct history *history, const struct change *change)
     REDUCERS(CHANGE)
 #undef CHANGE
     site->bytes = sum_of(site->bytes, change->bytes);
-    site->blocks += change->blocks;
+    site->blocks = sum_of(site->blocks, change->blocks);
     python_heap_note_peak(&history->python_heap, history->peak.moment);
 }
 

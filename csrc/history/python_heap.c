@@ -3,14 +3,19 @@
 
 #define LARGEST_SMALL 512 /* bytes; pymalloc passes more on to malloc */
 
+static void add_to(int64_t *sum, int64_t value)
+{
+    *sum = sum_of(*sum, value);
+}
+
 static int take(struct python_heap *heap, uint64_t start, uint64_t end)
 {
     struct taken_ranges taken = {0};
     int failed = ranges_take(&heap->arenas, start, end, &taken);
     for (size_t i = 0; i < taken.n; i++) {
         const struct range *range = &taken.items[i].range;
-        heap->now.arena_bytes -= (int64_t)(range->end - range->start);
-        heap->now.arenas -= taken.items[i].last;
+        add_to(&heap->now.arena_bytes, -(int64_t)(range->end - range->start));
+        add_to(&heap->now.arenas, -(int64_t)taken.items[i].last);
     }
     page_vec_release(&taken);
     return failed;
@@ -22,8 +27,8 @@ int python_heap_map(struct python_heap *heap, uint64_t start, uint64_t end)
         return 0;
     if (take(heap, start, end) != 0 || ranges_add(&heap->arenas, start, end, 1) != 0)
         return -1;
-    heap->now.arena_bytes += (int64_t)(end - start);
-    heap->now.arenas++;
+    add_to(&heap->now.arena_bytes, (int64_t)(end - start));
+    add_to(&heap->now.arenas, 1);
     return 0;
 }
 
@@ -34,15 +39,15 @@ int python_heap_unmap(struct python_heap *heap, uint64_t start, uint64_t end)
 
 void python_heap_change(struct python_heap *heap, const struct live_block *block, int sign)
 {
-    heap->now.used_bytes += sign * (int64_t)block->size;
-    heap->now.used_blocks += sign * (int64_t)block->blocks;
+    add_to(&heap->now.used_bytes, sign * (int64_t)block->size);
+    add_to(&heap->now.used_blocks, sign * (int64_t)block->blocks);
 }
 
 void python_heap_add(struct python_heap *heap, const struct event *event, struct live_block *block)
 {
     struct amount *domain = &heap->domains[event->domain % N_DOMAINS];
-    domain->bytes = sum_of(domain->bytes, (int64_t)block->size);
-    domain->blocks += block->blocks;
+    add_to(&domain->bytes, (int64_t)block->size);
+    add_to(&domain->blocks, block->blocks);
     if (event->size > LARGEST_SMALL || event->domain == DOMAIN_RAW || heap->now.arenas == 0 ||
         !ranges_hold(&heap->arenas, event->address))
         return;

@@ -18,7 +18,7 @@ void reduce_peak_change(struct reduce_peak *self, const struct site *before,
         site->seen = self->moment;
     }
     self->live.bytes = sum_of(self->live.bytes, change->bytes);
-    self->live.blocks += change->blocks;
+    self->live.blocks = sum_of(self->live.blocks, change->blocks);
     if (self->live.bytes > self->highest.bytes) {
         self->highest = self->live;
         self->moment++;

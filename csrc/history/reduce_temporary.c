@@ -17,7 +17,7 @@ void reduce_temporary_change(struct reduce_temporary *self, const struct site *b
     if (!change->temporary)
         return;
     site->bytes = sum_of(site->bytes, -change->bytes);
-    site->blocks -= change->blocks;
+    site->blocks = sum_of(site->blocks, -change->blocks);
 }
 
 void reduce_temporary_mark(struct reduce_temporary *self, const struct site *sites, size_t n)

@@ -18,20 +18,22 @@ void reduce_totals_change(struct reduce_totals *self, const struct site *before,
                           const struct change *change)
 {
     struct amount *site = &self->sites.items[change->site];
+    int64_t *of_size;
     (void)before;
     if (!change->allocation) {
-        self->n_frees -= change->blocks;
+        self->n_frees = sum_of(self->n_frees, -change->blocks);
         return;
     }
     site->bytes = sum_of(site->bytes, change->bytes);
-    site->blocks += change->blocks;
+    site->blocks = sum_of(site->blocks, change->blocks);
     self->bytes = sum_of(self->bytes, change->bytes);
-    self->sizes[significant_bits((uint64_t)change->size)] += change->blocks;
+    of_size = &self->sizes[significant_bits((uint64_t)change->size)];
+    *of_size = sum_of(*of_size, change->blocks);
     if (self->n_allocations == 0 || change->size < self->smallest)
         self->smallest = change->size;
     if (change->size > self->largest)
         self->largest = change->size;
-    self->n_allocations += change->blocks;
+    self->n_allocations = sum_of(self->n_allocations, change->blocks);
 }
 
 void reduce_totals_mark(struct reduce_totals *self, const struct site *sites, size_t n)

@@ -12,7 +12,7 @@ void reduce_usage_change(struct reduce_usage *self, const struct site *before,
 {
     struct usage_row *now = &self->now;
     now->live_bytes = sum_of(now->live_bytes, change->bytes);
-    now->live_blocks += change->blocks;
+    now->live_blocks = sum_of(now->live_blocks, change->blocks);
     if (before->allocator == EVENT_MMAP)
         now->mapped_bytes = sum_of(now->mapped_bytes, change->bytes);
     else if (before->allocator == EVENT_ARENA)
@@ -21,7 +21,8 @@ void reduce_usage_change(struct reduce_usage *self, const struct site *before,
 
 static int64_t size_of(const struct usage_row *row)
 {
-    return row->fields[USAGE_ANONYMOUS] + row->fields[USAGE_FILE] + row->fields[USAGE_SHARED];
+    return sum_of(sum_of(row->fields[USAGE_ANONYMOUS], row->fields[USAGE_FILE]),
+                  row->fields[USAGE_SHARED]);
 }
 
 /* Of two neighbours the larger one stays. */

@@ -162,6 +162,54 @@ static void one_round(uint64_t first_seed, int n_before, uint64_t sample_bytes, 
         free(written.blocks[i].bytes);
 }
 
+static void set_numbers(struct history *history, int64_t value)
+{
+    const struct amount amount = {value, value};
+    const struct arena_state arenas = {value, value, value, value};
+    for (size_t i = 0; i < history->sites.n; i++) {
+        history->sites.items[i].bytes = history->sites.items[i].blocks = value;
+        history->totals.sites.items[i] = history->temporary.sites.items[i] = amount;
+    }
+    for (int i = 0; i < SIZE_CLASSES; i++)
+        history->totals.sizes[i] = value;
+    for (int i = 0; i < N_DOMAINS; i++)
+        history->python_heap.domains[i] = amount;
+    history->totals.bytes = history->totals.n_allocations = history->totals.n_frees = value;
+    history->peak.live = amount;
+    history->python_heap.now = arenas;
+    history->usage.now.live_bytes = history->usage.now.live_blocks = value;
+    history->usage.now.mapped_bytes = history->usage.now.arena_bytes = value;
+}
+
+/* A log may say any number; the sanitizers see to it that no sum is undefined. */
+static void numbers_at_their_limits_wrap(int64_t limit, bool traced)
+{
+    static const uint64_t looks[] = {MARK_USAGE_FIRST + USAGE_ANONYMOUS,
+                                     MARK_USAGE_FIRST + USAGE_FILE, MARK_USAGE_TAKEN,
+                                     MARK_USAGE_TAKEN};
+    struct history whole = {0}, resumed = {0};
+    struct written written = {0};
+    const struct checkpoint_sink sink = {keep, &written};
+    whole.python_heap.traced = resumed.python_heap.traced = traced;
+    seed = 5;
+    apply_many(&whole, NULL, 3000);
+    set_numbers(&whole, limit);
+    CHECK_EQ(checkpoint_write(&whole, NULL, 0, true, &sink), 0);
+    load(&written, &resumed);
+    apply_many(&resumed, NULL, 3000);
+    for (size_t i = 0; i < sizeof looks / sizeof looks[0]; i++) {
+        const struct event look = {.kind = EVENT_MARK, .address = looks[i], .size = INT64_MAX};
+        CHECK_EQ(history_apply(&resumed, &look, 1, 1, 0), APPLY_OK);
+    }
+    CHECK_EQ(resumed.usage.n_taken, 2);
+    CHECK(resumed.totals.n_allocations != limit && resumed.totals.n_frees != limit);
+    history_finish(&resumed);
+    history_release(&whole);
+    history_release(&resumed);
+    for (size_t i = 0; i < written.n; i++)
+        free(written.blocks[i].bytes);
+}
+
 static void damaged_ones_are_refused_or_read(void)
 {
     struct history whole = {0};
@@ -199,6 +247,10 @@ int main(void)
     }
     one_round(7, 0, 0, false);
     one_round(8, 60000, 0, true);
+    for (int traced = 0; traced < 2; traced++) {
+        numbers_at_their_limits_wrap(INT64_MAX, traced);
+        numbers_at_their_limits_wrap(INT64_MIN, traced);
+    }
     damaged_ones_are_refused_or_read();
     return 0;
 }
