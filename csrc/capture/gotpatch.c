@@ -7,7 +7,7 @@
  */
 #include "capture/gotpatch.h"
 
-#include "base/arena.h" /* pages */
+#include "base/page_vec.h"
 #include "capture/got_hooks.h"
 #include "capture/got_object.h"
 #include "capture/guard.h"
@@ -35,12 +35,6 @@ struct patched_object {
     uint32_t first_slot, n_slots;
 };
 
-/* Owned pages that grow. */
-struct list {
-    void *items;
-    size_t n, room, item_bytes;
-};
-
 static struct {
     pthread_mutex_t lock; /* taken inside dl_iterate_phdr only; guards all but `on` */
     int on;               /* atomic */
@@ -48,33 +42,9 @@ static struct {
     bool again; /* an object was not ready yet */
     bool foreign_allocator;
     unsigned long long n_loads, n_unloads; /* as of the lists */
-    struct list objects;
-    struct list slots;
-} patch = {
-    .lock = PTHREAD_MUTEX_INITIALIZER,
-    .objects.item_bytes = sizeof(struct patched_object),
-    .slots.item_bytes = sizeof(struct slot),
-};
-
-#define FIRST_ROOM 256
-
-/* NULL: there is no memory left. The item is zero. */
-static void *list_add(struct list *list)
-{
-    uint8_t *item;
-    if (list->n == list->room) {
-        const size_t room = list->room == 0 ? FIRST_ROOM : list->room * 2;
-        void *bigger =
-            pages_grow(list->items, list->room * list->item_bytes, room * list->item_bytes);
-        if (bigger == NULL)
-            return NULL;
-        list->items = bigger;
-        list->room = room;
-    }
-    item = (uint8_t *)list->items + list->n++ * list->item_bytes;
-    memset(item, 0, list->item_bytes);
-    return item;
-}
+    PAGE_VEC(struct patched_object) objects;
+    PAGE_VEC(struct slot) slots;
+} patch = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 /* ---- one object --------------------------------------------------------------------------- */
 
@@ -91,7 +61,7 @@ static void remember_slot(void **at, const char *name, bool is_lazy, void *data)
     if (hook == NULL || hook->target == NULL || scan->failed ||
         !got_object_contains(scan->object, (uintptr_t)at, PF_W))
         return;
-    slot = list_add(&patch.slots);
+    slot = page_vec_add(&patch.slots);
     if (slot == NULL)
         scan->failed = true;
     else
@@ -128,15 +98,17 @@ static bool has_foreign_allocator(const struct got_object *object)
 
 static struct patched_object *add_object(const struct got_object *object)
 {
-    struct patched_object *patched = list_add(&patch.objects);
+    struct patched_object *patched = page_vec_add(&patch.objects);
     struct scan scan = {.object = object};
     const size_t n_before = patch.slots.n;
     if (patched == NULL)
         return NULL;
-    patched->base = object->base;
-    patched->segments = object->segments;
-    patched->relro_start = object->relro_start;
-    patched->relro_end = object->relro_end;
+    *patched = (struct patched_object){
+        .base = object->base,
+        .segments = object->segments,
+        .relro_start = object->relro_start,
+        .relro_end = object->relro_end,
+    };
     find_text(object, patched);
     if (is_left_alone(object))
         return patched;
@@ -191,7 +163,7 @@ static bool pages_to_open(const struct patched_object *object, bool on, uintptr_
                           uintptr_t *end)
 {
     const uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
-    const struct slot *slots = (const struct slot *)patch.slots.items + object->first_slot;
+    const struct slot *slots = patch.slots.items + object->first_slot;
     *start = UINTPTR_MAX;
     *end = 0;
     for (uint32_t i = 0; i < object->n_slots; i++) {
@@ -207,7 +179,7 @@ static bool pages_to_open(const struct patched_object *object, bool on, uintptr_
 
 static void change_object(const struct patched_object *object, bool on)
 {
-    const struct slot *slots = (const struct slot *)patch.slots.items + object->first_slot;
+    const struct slot *slots = patch.slots.items + object->first_slot;
     uintptr_t start, end;
     const bool closed = pages_to_open(object, on, &start, &end);
     const bool opened = closed && mprotect((void *)start, end - start, PROT_READ | PROT_WRITE) == 0;
@@ -237,10 +209,10 @@ static void forget_objects(void)
 
 static struct patched_object *find_object(const struct dl_phdr_info *info)
 {
-    struct patched_object *objects = patch.objects.items;
     for (size_t i = 0; i < patch.objects.n; i++) {
-        if (objects[i].base == info->dlpi_addr && objects[i].segments == info->dlpi_phdr)
-            return &objects[i];
+        struct patched_object *object = &patch.objects.items[i];
+        if (object->base == info->dlpi_addr && object->segments == info->dlpi_phdr)
+            return object;
     }
     return NULL;
 }
