@@ -1,8 +1,6 @@
 /* own_pages.c - see own_pages.h. */
 #include "base/own_pages.h"
 
-#include "base/compiler.h"
-
 #include <fcntl.h>
 #include <string.h>
 #include <unistd.h>

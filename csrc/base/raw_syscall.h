@@ -7,8 +7,7 @@
 
 #include "base/compiler.h"
 
-#include <stdint.h>
-#include <sys/syscall.h>
+#include <sys/syscall.h> /* for callers: SYS_read and the like */
 
 #if defined(__x86_64__)
 #define HAS_RAW_SYSCALLS 1

@@ -240,5 +240,4 @@ void bounded_finish_locked(struct capture_state *state)
     struct bounded *bounded = state->bounded;
     if (bounded != NULL && !bounded->failed && bounded->ring_bytes == 0)
         checkpoint(state, false);
-    bounded_release(&state->bounded);
 }

@@ -12,15 +12,11 @@
 
 #include "base/compiler.h"
 
-#include <stdbool.h>
 #include <stdint.h>
 
 struct capture_state;
 struct capture_options;
 struct bounded;
-
-/* Less could not hold the events between two checkpoints. */
-#define BOUNDED_LEAST_RING_BYTES ((uint64_t)256 << 10)
 
 /* For a new capture; *bounded becomes NULL when nothing is to be bounded. -1 without memory. */
 NODISCARD int bounded_start_locked(struct bounded **bounded, const struct capture_options *options);

@@ -3,7 +3,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -73,14 +72,14 @@ static int copy_tables(const struct copying *c, uint64_t start, uint64_t end)
     return 0;
 }
 
-static int copy_log(const struct copying *c, const struct writer *writer, uint64_t from)
+/* The header, and the tables of before `from`. */
+static int copy_start(const struct copying *c, const struct writer *writer, uint64_t from)
 {
     uint8_t header[FILE_HEADER_BYTES];
     file_header_put(header, &writer->header);
-    if (output_append(c->to, header, sizeof header) != 0 ||
-        copy_tables(c, FILE_HEADER_BYTES, from) != 0)
+    if (output_append(c->to, header, sizeof header) != 0)
         return -1;
-    return 0;
+    return copy_tables(c, FILE_HEADER_BYTES, from);
 }
 
 int compact_log(struct writer *writer, uint64_t from, uint64_t *moved_by)
@@ -91,7 +90,7 @@ int compact_log(struct writer *writer, uint64_t from, uint64_t *moved_by)
     int failed = -1;
     if (c.fd < 0 || output_create(&fresh, old->path) != 0)
         goto done;
-    failed = copy_log(&c, writer, from);
+    failed = copy_start(&c, writer, from);
     *moved_by = from - fresh.n_bytes;
     if (failed == 0)
         failed = copy(&c, from, old->n_bytes - from);

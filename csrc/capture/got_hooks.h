@@ -7,11 +7,6 @@
 #ifndef PROFTRACE_CAPTURE_GOT_HOOKS_H
 #define PROFTRACE_CAPTURE_GOT_HOOKS_H
 
-#include "base/compiler.h"
-
-#include <stdbool.h>
-#include <stddef.h>
-
 struct got_hook {
     const char *name;
     void *hook;

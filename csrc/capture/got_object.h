@@ -8,8 +8,6 @@
 #ifndef PROFTRACE_CAPTURE_GOT_OBJECT_H
 #define PROFTRACE_CAPTURE_GOT_OBJECT_H
 
-#include "base/compiler.h"
-
 #include <link.h> /* dl_phdr_info, ElfW */
 #include <stdbool.h>
 #include <stddef.h>

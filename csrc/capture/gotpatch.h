@@ -11,8 +11,6 @@
 #ifndef PROFTRACE_CAPTURE_GOTPATCH_H
 #define PROFTRACE_CAPTURE_GOTPATCH_H
 
-#include "base/compiler.h"
-
 #include <stdbool.h>
 
 /* Puts the hooks in, and into what is loaded from now on as far as gotpatch_refresh is called. */

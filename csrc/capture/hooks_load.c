@@ -14,7 +14,6 @@
 #include "capture/guard.h"
 
 #include <dlfcn.h>
-#include <errno.h>
 #include <string.h>
 
 #if GOT_HAS_ENTRIES

@@ -8,7 +8,6 @@
 #include <errno.h>
 #include <math.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <unistd.h>
 
 #define FILTER_BYTES ((size_t)1 << SAMPLER_FILTER_BITS)

@@ -15,7 +15,6 @@
 #include "base/table.h"
 
 #include <stdbool.h>
-#include <stddef.h>
 #include <stdint.h>
 
 #define SAMPLER_FILTER_BITS 16

@@ -16,7 +16,6 @@
 #include <errno.h>
 #include <stdio.h> /* snprintf */
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/random.h>
 #include <unistd.h>

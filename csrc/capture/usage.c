@@ -8,7 +8,6 @@
 #include "interp/pymalloc.h"
 
 #include <errno.h>
-#include <unistd.h>
 
 #define DETAIL_SHARE 100 /* of the time */
 

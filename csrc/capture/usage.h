@@ -12,11 +12,10 @@
 #define PROFTRACE_CAPTURE_USAGE_H
 
 #include "capture/ticker.h"
+#include "format/record.h"
 
 #include <stdbool.h>
 #include <stdint.h>
-
-#define USAGE_DEFAULT_INTERVAL_NS 10000000u
 
 struct capture_options;
 
@@ -24,12 +23,12 @@ struct usage {
     struct ticker *ticker; /* NULL: it could not be had */
     uint64_t interval_ns;  /* 0: the size is not looked at */
     uint64_t start_ns;
-    uint64_t next_ns;        /* not before */
-    uint64_t next_detail_ns; /* the parts that take long */
-    uint64_t detailed_bytes; /* the largest size at which they were looked at */
-    uint64_t values[16];     /* as they were written last, by enum usage_field */
-    uintptr_t interp;        /* whose tables of pymalloc are known */
-    uintptr_t tables;        /* 0: they were not found */
+    uint64_t next_ns;              /* not before */
+    uint64_t next_detail_ns;       /* the parts that take long */
+    uint64_t detailed_bytes;       /* the largest size at which they were looked at */
+    uint64_t values[USAGE_FIELDS]; /* as they were written last */
+    uintptr_t interp;              /* whose tables of pymalloc are known */
+    uintptr_t tables;              /* 0: they were not found */
 };
 
 /* With the capture lock held: before the first event, and after the last. */

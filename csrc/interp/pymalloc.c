@@ -4,8 +4,6 @@
 #include "base/peek.h"
 #include "interp/layout.h" /* read_word */
 
-#include <string.h>
-
 #define WORD sizeof(uintptr_t)
 #define SIZE_CLASSES 32u /* of 16 bytes each */
 #define N_HEADS 64u      /* two words a class; the list's head starts two words before them */

@@ -12,7 +12,6 @@
 #include "base/compiler.h"
 
 #include <stdbool.h>
-#include <stddef.h>
 #include <stdint.h>
 
 struct pymalloc_view {

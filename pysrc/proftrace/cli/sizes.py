@@ -7,7 +7,7 @@ from argparse import ArgumentTypeError
 from proftrace.units import format_bytes, parse_bytes
 
 LARGEST_SAMPLE = 1 << 30  # bytes; see csrc/capture/sampler.h
-LEAST_RING = 256 << 10  # see csrc/capture/bounded.h
+LEAST_RING = 256 << 10  # bytes; less could not hold the events between two checkpoints
 
 
 def size(text: str) -> int:
