@@ -57,8 +57,7 @@ struct capture_options {
 /*
  * Starts recording. -1 with errno: EALREADY while it is on, EEXIST when the file is there, ENOTSUP
  * when native stacks cannot be recorded here, or what the system said. *no_stacks becomes the
- * reason why there are no
- * Python stacks, or NULL.
+ * reason why there are no Python stacks, or NULL.
  */
 EXPORT NODISCARD int proftrace_capture_start(const struct capture_options *options,
                                              const char **no_stacks);

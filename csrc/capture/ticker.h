@@ -7,7 +7,7 @@
  * at its end): it is in no list of threads, has no descriptor open in the program, and wait() does
  * not know it. It calls nothing of the C library, whose thread-local memory is another thread's. It
  * ends when it is told to, and when its parent has ended. Where it cannot be had, the size is
- * looked at where a slot of events is full.
+ * looked at at the end of the script only.
  */
 #ifndef PROFTRACE_CAPTURE_TICKER_H
 #define PROFTRACE_CAPTURE_TICKER_H

@@ -21,7 +21,7 @@ struct built_profile {
     struct history history;
     struct line_results results;
     bool events_damaged;    /* a block passed its checksum and still made no sense */
-    uint64_t n_events_kept; /* of them, that are in the log one by one */
+    uint64_t n_events_kept; /* events that are in the log one by one */
     uint64_t n_lost;        /* events that were never recorded, as the log itself says */
 };
 

@@ -1,20 +1,18 @@
-/* log_checkpoint.c - the checkpoint from which a log goes on; see log_reader.h. */
+/* log_checkpoint.c - see log_checkpoint.h. */
 #include "profile/log_checkpoint.h"
 
-void log_checkpoint_release(struct log_checkpoint *checkpoint)
-{
-    for (size_t i = 0; i < checkpoint->blocks.n; i++)
-        free(checkpoint->blocks.items[i].records);
-    vec_release(&checkpoint->blocks);
-    vec_release(&checkpoint->cuts);
-}
-
-/* A checkpoint that a killed process did not get to write to its end is no checkpoint. */
-static void begin(struct log_checkpoint *checkpoint)
+static void forget(struct log_checkpoint *checkpoint)
 {
     for (size_t i = 0; i < checkpoint->blocks.n; i++)
         free(checkpoint->blocks.items[i].records);
     checkpoint->blocks.n = checkpoint->cuts.n = 0;
+}
+
+void log_checkpoint_release(struct log_checkpoint *checkpoint)
+{
+    forget(checkpoint);
+    vec_release(&checkpoint->blocks);
+    vec_release(&checkpoint->cuts);
 }
 
 static enum take_verdict take_cuts(struct log_checkpoint *checkpoint, struct get *record)
@@ -60,8 +58,8 @@ enum take_verdict log_checkpoint_take(struct log_reader *log, uint8_t *records, 
     bool ends = false;
     uint8_t tag;
     while (verdict == TAKE_OK && (tag = table_next(&from, &record)) != 0) {
-        if (tag == CHECKPOINT_BEGIN)
-            begin(checkpoint);
+        if (tag == CHECKPOINT_BEGIN) /* one before it has no end: its process was killed */
+            forget(checkpoint);
         else if (tag == CHECKPOINT_CUTS)
             verdict = take_cuts(checkpoint, &record);
         ends = tag == CHECKPOINT_END;

@@ -238,7 +238,6 @@ void fixture_memory(struct log_fixture *log, bool ended)
         fixture_end(log);
 }
 
-/* Runs of the loop: _start > loop > helper (stored name, inlined part) > loop > leaf (no name). */
 static int put_checkpoint(void *context, const void *records, size_t n_bytes, uint32_t n_records)
 {
     struct block_header header = {.kind = BLOCK_CHECKPOINT, .n_records = n_records};
@@ -272,6 +271,7 @@ void fixture_sampled(struct log_fixture *log)
     fixture_memory(log, true);
 }
 
+/* Runs of the loop: _start > loop > helper (stored name, inlined part) > loop > leaf (no name). */
 static void put_native_tables(struct put *to)
 {
     static const struct rec_native_node natives[] = {
