@@ -26,8 +26,7 @@ def start(settings: Mapping[str, object]) -> None:
 
     `settings`: "output" (absolute path), "force", "quiet", "native", "follow_fork",
     "follow_children", "python_allocators", "verify_stacks", "sample_bytes", "aggregate",
-    "ring_bytes", "program" and "argv";
-    in a followed child also "child".
+    "ring_bytes", "program" and "argv"; in a followed child also "child".
     Afterwards nothing of this is left in the program but one exit handler, in C.
     """
     if not _capture.is_preloaded():
@@ -48,20 +47,13 @@ def _start_first(settings: Mapping[str, object]) -> str | None:
     """Start the recording of the process that `memtrace run` became."""
     output = str(settings["output"])
     try:
-        return _capture.start(
+        return _record(
             output,
             describe(str(settings["program"]), _words(settings["argv"])),
+            settings,
             force=bool(settings["force"]),
             quiet=bool(settings["quiet"]),
-            own_folder=PACKAGE_FOLDER,
-            python_allocators=bool(settings["python_allocators"]),
             follow_forks=bool(settings["follow_fork"]),
-            verify_stacks=bool(settings["verify_stacks"]),
-            native=bool(settings["native"]),
-            sample_bytes=int(str(settings["sample_bytes"])),
-            aggregate=bool(settings["aggregate"]),
-            ring_bytes=int(str(settings["ring_bytes"])),
-            interval_ns=INTERVAL_NS,
         )
     except FileExistsError as error:
         raise OutputError(f"{output} exists already (-f replaces it)") from error
@@ -74,34 +66,47 @@ def _start_child(settings: Mapping[str, object]) -> str | None:
 
     A process that becomes another Python keeps its id: the next file has a number behind it.
     """
-    stem = str(settings["output"])
-    first = f"{stem}.{os.getpid()}"
+    first = f"{settings['output']}.{os.getpid()}"
     argv = _own_argv()
     meta = describe(argv[0] if argv else "", argv)
     for number in range(1, _MOST_NAMES):
         path = first if number == 1 else f"{first}.{number}"
         try:
-            return _capture.start(
-                path,
-                meta,
-                quiet=True,
-                own_folder=PACKAGE_FOLDER,
-                python_allocators=bool(settings["python_allocators"]),
-                follow_forks=True,
-                stem=stem,
-                verify_stacks=bool(settings["verify_stacks"]),
-                native=bool(settings["native"]),
-                sample_bytes=int(str(settings["sample_bytes"])),
-                aggregate=bool(settings["aggregate"]),
-                ring_bytes=int(str(settings["ring_bytes"])),
-                interval_ns=INTERVAL_NS,
-            )
+            return _record(path, meta, settings, force=False, quiet=True, follow_forks=True)
         except FileExistsError:
             continue
         except OSError as error:
             text = f"cannot write {path}: {error.strerror}; this child process is not recorded"
             raise OutputError(text) from error
     raise OutputError(f"{first} exists already, and {_MOST_NAMES} more")
+
+
+def _record(
+    path: str,
+    meta: dict[str, str],
+    settings: Mapping[str, object],
+    *,
+    force: bool,
+    quiet: bool,
+    follow_forks: bool,
+) -> str | None:
+    """Start a recording in the way that all processes of a run share."""
+    return _capture.start(
+        path,
+        meta,
+        force=force,
+        quiet=quiet,
+        own_folder=PACKAGE_FOLDER,
+        python_allocators=bool(settings["python_allocators"]),
+        follow_forks=follow_forks,
+        stem=str(settings["output"]),
+        verify_stacks=bool(settings["verify_stacks"]),
+        native=bool(settings["native"]),
+        sample_bytes=int(str(settings["sample_bytes"])),
+        aggregate=bool(settings["aggregate"]),
+        ring_bytes=int(str(settings["ring_bytes"])),
+        interval_ns=INTERVAL_NS,
+    )
 
 
 def _own_argv() -> list[str]:
