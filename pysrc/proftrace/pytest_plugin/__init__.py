@@ -26,6 +26,7 @@ MARKER_LINES = (
     'no_leaks(warmup=2, repeat=5, per_call="16 B", *, filter_fn=None, current_thread_only=False):'
     " run the test repeatedly, and fail it if a place in the code grows at every repeat",
 )
+SUMMARY_PLUGIN = "memtrace-summary"  # is there when every test is to be measured
 MARKER_NAMES = tuple(line.partition("(")[0] for line in MARKER_LINES)
 
 
@@ -85,7 +86,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
 def _is_measured(item: pytest.Item) -> bool:
     """Tell whether a marker or `--memtrace` asks for the memory of this test."""
-    return item.config.pluginmanager.has_plugin("memtrace-summary") or any(
+    return item.config.pluginmanager.has_plugin(SUMMARY_PLUGIN) or any(
         item.get_closest_marker(name) is not None for name in MARKER_NAMES
     )
 

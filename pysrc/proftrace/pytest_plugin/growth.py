@@ -16,7 +16,7 @@ from itertools import pairwise
 from proftrace.model.profile import Profile
 from proftrace.pytest_plugin.markers import LeakLimit, NoLeaks
 from proftrace.pytest_plugin.scope import Scope, Site, view
-from proftrace.pytest_plugin.verdicts import by_size, is_reported
+from proftrace.pytest_plugin.verdicts import beyond, by_size, is_reported
 from proftrace.views.call_tree import Place
 from proftrace.views.growth import live_at_marks
 
@@ -104,10 +104,7 @@ def left_by_last_run(profile: Profile, scope: Scope, limit: LeakLimit) -> list[S
         for sample in shown.samples()
         if sample in live
     }
-    sites = by_size(shown.by_place(amounts).values())
-    return [
-        site for site in sites if site.bytes > limit.limit and is_reported(site, limit.filter_fn)
-    ]
+    return beyond(limit, by_size(shown.by_place(amounts).values()))
 
 
 def _steps(series: Sequence[int]) -> list[int]:

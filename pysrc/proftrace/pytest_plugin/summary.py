@@ -7,7 +7,7 @@ from collections.abc import Generator, Sequence
 import pytest
 
 from proftrace.model.profile import Profile
-from proftrace.pytest_plugin import fresh
+from proftrace.pytest_plugin import SUMMARY_PLUGIN, fresh
 from proftrace.pytest_plugin.markers import MemoryLimit
 from proftrace.pytest_plugin.messages import Texts
 from proftrace.pytest_plugin.options import options_of
@@ -15,7 +15,6 @@ from proftrace.pytest_plugin.recording import Recording
 from proftrace.pytest_plugin.verdicts import held_at_peak
 from proftrace.units import format_bytes, format_count
 
-PLUGIN_NAME = "memtrace-summary"
 _SITES_OF_A_TEST = 5
 _SMALLEST_SHARE = 100  # a site with less than a hundredth of it all is not shown
 
@@ -28,7 +27,7 @@ _note_key = pytest.StashKey[Note]()
 def install(config: pytest.Config) -> None:
     """Measure every test of this run; UsageError when an option cannot be followed."""
     options_of(config)
-    config.pluginmanager.register(_Summary(config), PLUGIN_NAME)
+    config.pluginmanager.register(_Summary(config), SUMMARY_PLUGIN)
 
 
 def note(
@@ -39,7 +38,7 @@ def note(
     limits: Sequence[MemoryLimit],
 ) -> None:
     """Keep what the summary shows of a test."""
-    if not item.config.pluginmanager.has_plugin(PLUGIN_NAME):
+    if not item.config.pluginmanager.has_plugin(SUMMARY_PLUGIN):
         return
     only = any(limit.current_thread_only for limit in limits)
     held = held_at_peak(profile, recording.scope, current_thread_only=only)

@@ -28,6 +28,11 @@ def held_at_peak(profile: Profile, scope: Scope, *, current_thread_only: bool) -
 def leaks_over(profile: Profile, scope: Scope, limit: LeakLimit) -> list[Site]:
     """Return the sites with more left at the end than the limit allows, largest first."""
     sites = _sites(profile, scope, "leaked", current_thread_only=limit.current_thread_only)
+    return beyond(limit, sites)
+
+
+def beyond(limit: LeakLimit, sites: Iterable[Site]) -> list[Site]:
+    """Return those of some sites that a limit does not allow, in their order."""
     return [
         site for site in sites if site.bytes > limit.limit and is_reported(site, limit.filter_fn)
     ]
