@@ -53,7 +53,6 @@ static void forget_parent(void)
     usage_forget();
     capture.pid = 0;
     capture.session++; /* blocks of threads that have not heard of it are not this one's */
-    capture.exec_ended = false;
 }
 
 static void after_fork_in_child(void)

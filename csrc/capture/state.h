@@ -59,8 +59,7 @@ struct capture_state {
     char process_name[64];
     bool quiet;
     int on_value;           /* of capture_on, while this capture records */
-    bool exec_ended;        /* an END block for an exec that has not happened (yet) */
-    uint64_t exec_n_bytes;  /* of the log before it */
+    uint64_t exec_n_bytes;  /* of the log before an END block for an exec */
     bool child_waits;       /* a followed child that has recorded nothing yet, and has no log */
     struct settings *again; /* owned pages: what a followed child starts with; NULL = not */
 };

@@ -51,7 +51,6 @@ struct checkpoint_loader {
     uint32_t (*thread_row)(void *context, uint32_t stream);
     void *context;
     PAGE_VEC(uint32_t) entries; /* of the history's sites, by the checkpoint's number */
-    uint32_t n_mappings;
 };
 
 enum checkpoint_verdict { CHECKPOINT_OK, CHECKPOINT_MALFORMED, CHECKPOINT_NO_MEMORY };
