@@ -246,20 +246,32 @@ static void thread_begin(struct sample_thread *thread)
     thread->is_unheard = false;
 }
 
+/* Makes the calling thread one of the sampler's, without a clock yet. NULL: memory is out. */
+static struct sample_thread *thread_enter(void)
+{
+    struct sample_thread *thread = thread_take();
+    if (thread == NULL)
+        return NULL;
+    thread_begin(thread);
+    if (thread->account == NULL || pthread_setspecific(thread_end, thread) != 0)
+        return NULL;
+    return sample_self = thread;
+}
+
+static void thread_start_clocks(struct sample_thread *self)
+{
+    reach_arm(self, reach_is_blocked_here());
+    __atomic_store_n(&self->alive, THREAD_ALIVE, __ATOMIC_RELEASE);
+}
+
 void sample_thread_enter_slow(void)
 {
     struct sample_thread *thread;
     if (!__atomic_load_n(&sample_is_running, __ATOMIC_ACQUIRE) || sample_self != NULL)
         return;
-    thread = thread_take();
-    if (thread == NULL)
-        return;
-    thread_begin(thread);
-    if (thread->account == NULL || pthread_setspecific(thread_end, thread) != 0)
-        return; /* memory is out: the thread goes without samples */
-    sample_self = thread;
-    reach_arm(thread, reach_is_blocked_here());
-    __atomic_store_n(&thread->alive, THREAD_ALIVE, __ATOMIC_RELEASE);
+    thread = thread_enter();
+    if (thread != NULL) /* else it goes without samples */
+        thread_start_clocks(thread);
 }
 
 /* ---- learning ------------------------------------------------------------------------------- */
@@ -339,11 +351,13 @@ static const char *prepare(void)
     return NULL;
 }
 
-/* In the first thread: its stack shows where the interpreter calls our callbacks. */
+/*
+ * In the first thread: its stack shows where the interpreter calls our callbacks. No clock of it
+ * may run yet, as the handler uses the same `unwind` and `peek`.
+ */
 static const char *learn_loop(void)
 {
-    sample_thread_enter_slow();
-    if (sample_self == NULL)
+    if (thread_enter() == NULL)
         return "there is no memory for samples";
     peek_forget(&sample_self->walk.peek);
     if (verdict_prepare(&sample_self->unwind, sample_host.eval_loop, sample_host.ordinary_call) <
@@ -365,8 +379,10 @@ static const char *start(const struct sample_host *host)
         return reason;
     __atomic_store_n(&sample_is_running, 1, __ATOMIC_RELEASE);
     reason = learn_loop();
-    if (reason == NULL)
+    if (reason == NULL) {
         sample_measure_delivery(sample_self);
+        thread_start_clocks(sample_self);
+    }
     if (reason == NULL && helper_start() < 0)
         reason = "no thread can be started";
     if (reason != NULL) {

@@ -61,7 +61,7 @@ void sample_measure_delivery(struct sample_thread *self)
 {
     struct cost_round rounds[ROUNDS];
     uint64_t start_ns = sample_cpu_ns(self->tid);
-    if (!wake_has_perf() || self->is_unheard)
+    if (!wake_has_perf() || reach_is_blocked_here())
         return;
     __atomic_store_n(&self->is_measuring, 1, __ATOMIC_RELEASE);
     for (int i = 0; i < ROUNDS; i++)
@@ -69,5 +69,4 @@ void sample_measure_delivery(struct sample_thread *self)
     sample_delivery_ns = cost_of_rounds(rounds, ROUNDS);
     self->meter.cpu_ns += sample_cpu_ns(self->tid) - start_ns; /* no sample stands for this */
     __atomic_store_n(&self->is_measuring, 0, __ATOMIC_RELEASE);
-    reach_arm(self, false);
 }

@@ -27,8 +27,8 @@ struct cost_round {
 uint64_t cost_of_rounds(const struct cost_round *rounds, uint32_t n);
 
 /*
- * Measures it in the calling thread, which has no perf event yet, in about 15 ms, which no sample
- * is going to stand for; does nothing where there are no perf events.
+ * Measures it in the calling thread, which has no clock yet, in about 15 ms, which no sample is
+ * going to stand for; does nothing where there are no perf events.
  */
 void sample_measure_delivery(struct sample_thread *self);
 

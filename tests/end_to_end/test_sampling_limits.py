@@ -4,6 +4,7 @@ functions stayed with the clock."""
 from __future__ import annotations
 
 import resource
+import subprocess
 import sys
 from collections import Counter
 from collections.abc import Callable, Iterator
@@ -15,7 +16,8 @@ import pytest
 from case_runs import COMMANDS, LineResult, Run, load_lines, lprof, run
 from proftrace.model.profile import REGIME_COLD, REGIME_HOT
 
-FORBID = Path(__file__).parents[1] / "programs" / "forbid.py"
+PROGRAMS = Path(__file__).parents[1] / "programs"
+FORBID = PROGRAMS / "forbid.py"
 
 PROGRAM = """\
 import sys
@@ -159,6 +161,19 @@ def test_where_no_signal_may_wait_the_kernel_sends_them_all_the_same(tmp_path: P
     assert_regime(result, REGIME_HOT if may_have_perf else REGIME_COLD)
     assert "neither perf events nor timers" in header(tmp_path)
     assert load_lines(tmp_path / "r.lprof").hits("program.py") == HITS
+
+
+def test_no_clock_runs_while_the_native_stack_is_learned(tmp_path: Path) -> None:
+    """A sample in between would be taken with what the learning is reading with."""
+    library = tmp_path / "slow_reads.so"
+    source = PROGRAMS / "slow_reads.c"
+    subprocess.run(["cc", "-O1", "-shared", "-fPIC", "-o", library, source], check=True)
+    (tmp_path / "program.py").write_text(PROGRAM.format(first=""))
+    done = lprof(["-q", "-o", "r.lprof", "program.py"], tmp_path, {"LD_PRELOAD": str(library)})
+    assert (done.status, done.stdout, done.stderr) == (0, "", "")
+    result = load_lines(tmp_path / "r.lprof")
+    assert result.hits("program.py") == HITS
+    assert_regime(result, REGIME_HOT)
 
 
 LATE_GREENLETS = """\
