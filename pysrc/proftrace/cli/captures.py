@@ -9,7 +9,7 @@ from collections.abc import Sequence
 
 from proftrace.cli.options import Parser
 from proftrace.cli.outcome import print_warnings
-from proftrace.errors import CaptureFileError, OutputError
+from proftrace.errors import CaptureFileError
 from proftrace.model.combine import combine
 from proftrace.model.load import load_profiles
 from proftrace.model.profile import PEAK_BYTES, Profile
@@ -79,15 +79,6 @@ def default_name(capture: str, report: str, extension: str) -> str:
     folder, name = os.path.split(capture.rstrip("/") or "/")
     name = name.removesuffix(".bin").removeprefix("memtrace-")
     return os.path.join(folder, f"memtrace-{report}-{name}.{extension}")
-
-
-def refuse_to_replace_captures(named: Sequence[str], output: str) -> None:
-    """Raise OutputError when `output` is one of the files that are about to be read."""
-    for path in named:
-        if output == "-" or not os.path.exists(path) or not os.path.exists(output):
-            continue
-        if os.path.samefile(output, path):
-            raise OutputError(f"cannot write {printable(output)}: it is the file to read from")
 
 
 def _is_capture(path: str) -> bool:

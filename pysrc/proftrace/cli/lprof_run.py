@@ -70,7 +70,7 @@ def run(words: list[str], epilog: str) -> int:
     base = "lprof-command" if target.kind == "command" else target.base_name()
     output = resolve_output(options.outfile or f"{base}.lprof", replace=True)
     if target.kind == "script":
-        refuse_to_replace(target.value, output)
+        refuse_to_replace(output, target.value)
     setup = None if not options.setup else readable(options.setup)
     report = None
     if options.view or options.stats:

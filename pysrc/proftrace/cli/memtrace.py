@@ -66,7 +66,7 @@ def run_target(words: list[str]) -> int:
     if os.path.exists(output) and not os.path.isfile(output):
         raise OutputError(f"cannot write {printable(output)}: it is not a regular file")
     if target.kind == "script":
-        refuse_to_replace(target.value, output)
+        refuse_to_replace(output, target.value)
     settings: dict[str, Setting] = {
         "output": output,
         "force": options.force,

@@ -9,12 +9,13 @@ from proftrace.render.place import check_output
 from proftrace.units import printable
 
 
-def refuse_to_replace(source: str, output: str) -> None:
-    """Raise OutputError when `output` is `source`, the file that is about to be read or run."""
-    if output == "-" or not os.path.exists(output) or not os.path.exists(source):
+def refuse_to_replace(output: str, *sources: str) -> None:
+    """Raise OutputError when `output` is one of `sources`, files that are to be read or run."""
+    if output == "-" or not os.path.exists(output):
         return
-    if os.path.samefile(output, source):
-        raise OutputError(f"cannot write {printable(output)}: it is the file to read from")
+    for source in sources:
+        if os.path.exists(source) and os.path.samefile(output, source):
+            raise OutputError(f"cannot write {printable(output)}: it is the file to read from")
 
 
 def resolve_output(path: str, *, replace: bool) -> str:

@@ -13,10 +13,10 @@ from proftrace.cli.captures import (
     default_name,
     find_captures,
     load_captures,
-    refuse_to_replace_captures,
 )
 from proftrace.cli.options import Parser
 from proftrace.cli.outcome import print_warnings
+from proftrace.cli.output import refuse_to_replace
 from proftrace.errors import CaptureFileError
 from proftrace.model.load import append_logs, symbolize_logs
 from proftrace.model.profile import Profile
@@ -230,7 +230,7 @@ def _output(options: Namespace, report: str, extension: str) -> str:
     output: str = options.output or default_name(options.captures[0], report, extension)
     if any(map(os.path.exists, options.captures)):
         check_output(output, options.force)
-        refuse_to_replace_captures(options.captures, output)
+        refuse_to_replace(output, *options.captures)
     return output
 
 

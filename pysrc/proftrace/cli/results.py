@@ -34,5 +34,4 @@ def check_report(files: Sequence[str], output: str, *, force: bool) -> None:
         if not os.path.exists(file):
             raise CaptureFileError(f"{file}: cannot be read: no such file")
     check_output(output, force)
-    for file in files:
-        refuse_to_replace(file, output)
+    refuse_to_replace(output, *files)
