@@ -154,6 +154,7 @@ def show(words: list[str]) -> int:
     """Run `lprof show` with its arguments and return its exit status."""
     options = _show_parser().parse_args(words)
     # Imported here: `lprof` itself has to be gone before any of this is needed.
+    from proftrace.cli.output import refuse_to_replace
     from proftrace.cli.results import read_profiles
     from proftrace.render.base import write_output
     from proftrace.render.line_processes import render_processes
@@ -162,6 +163,7 @@ def show(words: list[str]) -> int:
     from proftrace.views.line_table import Reading
 
     check_output(options.output, options.force)
+    refuse_to_replace(options.output, *options.files)
     profiles = _of_processes(read_profiles(options.files), options.pid)
     stats = function_stats(profiles, Reading(options.raw_hits, options.raw, options.statements))
     text = render_processes(profiles) if options.processes else _text(stats, options, profiles)

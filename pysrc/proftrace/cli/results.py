@@ -12,6 +12,7 @@ from proftrace.errors import CaptureFileError
 from proftrace.model.profile import Profile
 from proftrace.model.results import Results, load_results
 from proftrace.render.place import check_output
+from proftrace.units import printable
 
 
 def read_results(files: Sequence[str]) -> Results:
@@ -32,6 +33,6 @@ def check_report(files: Sequence[str], output: str, *, force: bool) -> None:
     may not be written."""
     for file in files:
         if not os.path.exists(file):
-            raise CaptureFileError(f"{file}: cannot be read: no such file")
+            raise CaptureFileError(f"{printable(file)}: cannot be read: no such file")
     check_output(output, force)
     refuse_to_replace(output, *files)

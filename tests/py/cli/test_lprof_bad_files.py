@@ -91,6 +91,34 @@ def test_one_bad_file_among_good_ones_stops_the_report(
     assert (out, len(err.splitlines())) == ("", 1)
 
 
+@pytest.mark.parametrize("command", ["show", "html", "export", "merge"])
+def test_a_result_is_not_replaced_by_what_is_made_of_it(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    command: str,
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    data = make_result(tmp_path / "r.lprof")
+    options = ["--to", "pstats"] if command == "export" else []
+    assert lprof.main([command, *options, "-f", "-o", "./r.lprof", "r.lprof"]) == 1
+    assert capsys.readouterr() == (
+        "",
+        "lprof: cannot write ./r.lprof: it is the file to read from\n",
+    )
+    assert (tmp_path / "r.lprof").read_bytes() == data
+
+
+@pytest.mark.parametrize("command", ["show", "html"])
+def test_the_name_of_a_file_that_is_not_there_moves_no_cursor(
+    capsys: pytest.CaptureFixture[str], command: str
+) -> None:
+    assert lprof.main([command, "-o", "-", "gone\x1b[2J.lprof"]) == 1
+    out, err = capsys.readouterr()
+    assert (out, err.count("\n")) == ("", 1)
+    assert "gone\\x1b[2J.lprof: " in err
+
+
 @pytest.mark.parametrize("command", [["stats"], ["summary"], ["flamegraph", "-o", "page.html"]])
 def test_memtrace_says_that_a_result_of_lines_is_none_of_its_own(
     tmp_path: Path,
