@@ -283,6 +283,8 @@ def _table(
 
 
 def _title(profiles: Sequence[Profile], n_functions: int, n_shown: int) -> str:
+    from proftrace.views.runs import wall_time
+
     names = dict.fromkeys(printable(profile.meta.get("program", "?")) for profile in profiles)
     programs = ", ".join(names)
     if len(profiles) > len(names):
@@ -290,8 +292,8 @@ def _title(profiles: Sequence[Profile], n_functions: int, n_shown: int) -> str:
     functions = f"{n_functions} function{'' if n_functions == 1 else 's'}"
     if n_shown < n_functions:
         functions = f"{n_shown} of {functions}"
-    walls = [p.header["last_mono_ns"] - p.header["start_mono_ns"] for p in profiles]
-    wall = f"  {format_time(sum(walls))} wall time" if min(walls) > 0 else ""
+    time = wall_time(profiles)
+    wall = f"  {format_time(time)} wall time" if time else ""
     return f"lprof {__version__}  {programs}  {functions}{wall}"
 
 

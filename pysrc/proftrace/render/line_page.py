@@ -25,7 +25,7 @@ from proftrace.units import format_count, format_share, format_time
 from proftrace.views.line_filter import measured_time
 from proftrace.views.line_stats import FunctionStats
 from proftrace.views.line_table import FunctionKey
-from proftrace.views.runs import runs_of
+from proftrace.views.runs import wall_time
 
 SUBJECT = "Time by line"
 SUMMARY_ROWS = 30
@@ -77,19 +77,12 @@ def _facts(
     yield _number(ran, "function") + (f" of {format_count(len(stats))}" * (ran != len(stats)))
     if len(profiles) > 1:
         yield _number(len(profiles), "recording")
-    wall = sum(map(_wall_time, runs_of(profiles)))
-    if wall > 0:
+    if wall := wall_time(profiles):
         yield f"{format_time(wall)} wall time"
     if profiles:
         first = min(profiles, key=lambda profile: profile.header["start_wall_ns"])
         yield recorded_at(first.header)
     yield from dict.fromkeys(filter(None, (python_of(p.meta, p.header) for p in profiles)))
-
-
-def _wall_time(run: Sequence[Profile]) -> int:
-    """Return how long a process and its children were there, in nanoseconds."""
-    start = min(profile.header["start_mono_ns"] for profile in run)
-    return max(0, max(profile.header["last_mono_ns"] for profile in run) - start)
 
 
 def _number(count: int, noun: str) -> str:

@@ -1,4 +1,4 @@
-"""Which recordings are one run: a process and the children that it started."""
+"""Which recordings are one run, a process and the children that it started; how long runs took."""
 
 from __future__ import annotations
 
@@ -26,6 +26,18 @@ def runs_of(profiles: Sequence[Profile]) -> list[list[Profile]]:
             runs.append([profile])
         members[header["pid"]].append((profile, number))
     return runs
+
+
+def wall_time(profiles: Sequence[Profile]) -> int:
+    """Return how long all runs took together, in nanoseconds: a child is within its parent's time.
+    0 when that is not known of one of them."""
+    times = [_length(run) for run in runs_of(profiles)]
+    return sum(times) if min(times, default=0) > 0 else 0
+
+
+def _length(run: Sequence[Profile]) -> int:
+    start = min(profile.header["start_mono_ns"] for profile in run)
+    return max(profile.header["last_mono_ns"] for profile in run) - start
 
 
 def _is_within(child: Profile, parent: Profile) -> bool:

@@ -224,3 +224,15 @@ def test_a_program_that_was_recorded_often_is_named_once(
     title = capsys.readouterr().out.splitlines()[0]
     assert title.startswith("lprof 0.1.0  app.py (20 recordings)  2 functions")
     assert len(title) <= 60
+
+
+@pytest.mark.parametrize("option", ["-r", "--stats"])
+def test_the_time_of_a_child_is_within_that_of_its_parent(
+    folder: Path, capsys: pytest.CaptureFixture[str], option: str
+) -> None:
+    code = code_of(TEXT, "f.py", "f")
+    for pid in (1, 2):  # the parent of all these is process 1, and each takes 2 s
+        write_line_log(folder / str(pid), "f.py", TEXT, {code: [(2, 1, 5)]}, pid=pid)
+    assert lprof.main(["show", option, "1", "2"]) == 0
+    title = capsys.readouterr().out.splitlines()[0]
+    assert title.endswith("(2 recordings)  1 function  2.00 s wall time")

@@ -13,7 +13,6 @@ from proftrace.model.load import load_profile
 from proftrace.model.profile import Profile
 from proftrace.views import line_matching
 from proftrace.views.line_diff import FunctionDiff, ProfileDiff, diff_profiles
-from proftrace.views.runs import runs_of
 
 BEFORE = """\
 def f(a):
@@ -263,30 +262,6 @@ def test_several_runs_are_means_and_their_spread_is_noise(tmp_path: Path) -> Non
         # The spread is 100, of a mean of three 100 / sqrt(3).
         assert (change.before, change.after, change.noise) == (1100, 2000, 58)
     assert f.changes["hits"].before == 1
-
-
-def recording(pid: int, ppid: int, start: int, end: int) -> Profile:
-    path = Path(__file__).parents[2] / "logs" / "v1" / "lines.bin"
-    profile = load_profile(str(path))
-    header = {
-        **profile.header, "pid": pid, "ppid": ppid, "start_mono_ns": start, "last_mono_ns": end
-    }  # fmt: skip
-    return Profile(
-        **{**{n: getattr(profile, n) for n in Profile.__dataclass_fields__}, "header": header}
-    )
-
-
-def test_children_are_of_their_parents_run() -> None:
-    recordings = [
-        recording(11, 10, 20, 30),
-        recording(10, 1, 0, 100),
-        recording(12, 11, 25, 90),
-        recording(20, 1, 200, 300),
-        recording(21, 20, 210, 220),
-        recording(13, 10, 400, 410),  # a process with the number of one that is gone
-    ]
-    found = [[profile.header["pid"] for profile in run] for run in runs_of(recordings)]
-    assert found == [[10, 11, 12], [20, 21], [13]]
 
 
 def test_nothing_on_either_side_is_no_change(tmp_path: Path) -> None:
