@@ -82,6 +82,11 @@ def format_count(value: int) -> str:
     return f"{value:,}"
 
 
+def count_of(value: int, noun: str) -> str:
+    """Return how many there are of something: "1 call", "1,204 calls"."""
+    return f"{format_count(value)} {noun}{'' if value == 1 else 's'}"
+
+
 def format_value(value: int, unit: str) -> str:
     """Return a value of a metric ("bytes", "count", "nanoseconds") as text."""
     if unit == "bytes":

@@ -3,6 +3,7 @@ from __future__ import annotations
 import pytest
 
 from proftrace.units import (
+    count_of,
     format_bytes,
     format_bytes_si,
     format_count,
@@ -54,6 +55,11 @@ def test_counts_and_shares() -> None:
     assert format_count(1_204_331) == "1,204,331"
     assert format_share(1, 3) == "33.3"
     assert format_share(1, 0) == "-"
+
+
+def test_one_of_something_is_no_plural() -> None:
+    texts = [count_of(value, "more block") for value in (0, 1, 2, 1204)]
+    assert texts == ["0 more blocks", "1 more block", "2 more blocks", "1,204 more blocks"]
 
 
 def test_names_stay_on_one_line_and_move_no_cursor() -> None:

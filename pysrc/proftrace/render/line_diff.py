@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from proftrace.render.line_calls import short_path
 from proftrace.render.terminal import Terminal, display_width
-from proftrace.units import format_count, format_time, printable
+from proftrace.units import count_of, format_count, format_time, printable
 from proftrace.views.line_diff import (
     METRICS,
     TIMES,
@@ -89,13 +89,9 @@ def notes(diff: ProfileDiff) -> Iterator[str]:
         )
     else:
         yield (
-            f"means of {_number(before, 'run')} before and {_number(after, 'run')} after; noise is"
-            " one standard deviation of their difference"
+            f"means of {count_of(before, 'run')} before and {count_of(after, 'run')} after;"
+            " noise is one standard deviation of their difference"
         )
-
-
-def _number(count: int, noun: str) -> str:
-    return f"{format_count(count)} {noun}{'' if count == 1 else 's'}"
 
 
 def render_diff(diff: ProfileDiff, options: DiffOptions, terminal: Terminal) -> str:
@@ -109,7 +105,7 @@ def render_diff(diff: ProfileDiff, options: DiffOptions, terminal: Terminal) -> 
         lines += ["", *_functions(shown, options, terminal)]
     lines.append("")
     if n_others:
-        others = _number(n_others, "more function" if shown else "function")
+        others = count_of(n_others, "more function" if shown else "function")
         lines.append(f"{others} left out, with small changes, within the noise or none (--all)")
     for note in notes(diff):
         wrapped = textwrap.wrap(note, terminal.width)

@@ -15,7 +15,7 @@ from proftrace.render.line_diff import (
     signed,
 )
 from proftrace.render.line_markdown import code
-from proftrace.units import format_count, format_time
+from proftrace.units import count_of, format_time
 from proftrace.views.conditions import Met
 from proftrace.views.line_diff import METRICS, FunctionDiff, LineDiff, ProfileDiff
 
@@ -39,7 +39,7 @@ def render_diff_markdown(diff: ProfileDiff, options: DiffOptions, met: Sequence[
     lines.append("")
     if n_others:
         lines += [
-            f"{format_count(n_others)} more functions: small changes, within the noise or none.",
+            f"{count_of(n_others, 'more function')}: small changes, within the noise or none.",
             "",
         ]
     lines += [f"<sub>{note}</sub>" for note in notes(diff)]

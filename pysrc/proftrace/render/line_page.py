@@ -21,7 +21,7 @@ from proftrace.render.page import (
     recorded_at,
     shown,
 )
-from proftrace.units import format_count, format_share, format_time
+from proftrace.units import count_of, format_count, format_share, format_time
 from proftrace.views.line_filter import measured_time
 from proftrace.views.line_stats import FunctionStats
 from proftrace.views.line_table import FunctionKey
@@ -74,19 +74,15 @@ def _facts(
     """Yield what stands under the title: how much, of what, when and with what."""
     ran = sum(1 for one in stats.values() if one.lines.hits)
     yield f"{format_time(whole)} in profiled functions"
-    yield _number(ran, "function") + (f" of {format_count(len(stats))}" * (ran != len(stats)))
+    yield count_of(ran, "function") + (f" of {format_count(len(stats))}" * (ran != len(stats)))
     if len(profiles) > 1:
-        yield _number(len(profiles), "recording")
+        yield count_of(len(profiles), "recording")
     if wall := wall_time(profiles):
         yield f"{format_time(wall)} wall time"
     if profiles:
         first = min(profiles, key=lambda profile: profile.header["start_wall_ns"])
         yield recorded_at(first.header)
     yield from dict.fromkeys(filter(None, (python_of(p.meta, p.header) for p in profiles)))
-
-
-def _number(count: int, noun: str) -> str:
-    return f"{format_count(count)} {noun}{'' if count == 1 else 's'}"
 
 
 def _summary(stats: Mapping[FunctionKey, FunctionStats], whole: int) -> Iterator[str]:
@@ -104,7 +100,7 @@ def _summary(stats: Mapping[FunctionKey, FunctionStats], whole: int) -> Iterator
             f"<td>{format_count(section.calls)}</td></tr>"
         )
     if len(ran) > SUMMARY_ROWS:
-        more = f"{format_count(len(ran) - SUMMARY_ROWS)} more functions"
+        more = count_of(len(ran) - SUMMARY_ROWS, "more function")
         yield f'<tr><td class="name">{more}</td>{"<td></td>" * 6}</tr>'
 
 

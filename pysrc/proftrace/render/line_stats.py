@@ -15,7 +15,7 @@ from proftrace.render.line_calls import callees_of, callers_of, short_path
 from proftrace.render.line_columns import Numbers
 from proftrace.render.line_table import dedented
 from proftrace.render.terminal import Terminal, display_width
-from proftrace.units import format_count, format_time, printable
+from proftrace.units import count_of, format_count, format_time, printable
 from proftrace.views.line_stats import FunctionStats, fallbacks
 from proftrace.views.line_table import FunctionKey, LineValues
 
@@ -126,12 +126,12 @@ def _wrapped(text: str, terminal: Terminal, indent: str) -> list[str]:
 def _totals(one: FunctionStats, terminal: Terminal) -> str:
     calls = one.lines.calls  # 0: not counted; line_profiler does not
     parts = [
-        *([f"{format_count(calls)} call{'' if calls == 1 else 's'}"] if calls else []),
+        *([count_of(calls, "call")] if calls else []),
         f"total {_with_error(one.lines.total, one.inclusive_error, terminal)}",
         f"self {_with_error(one.exclusive, one.exclusive_error, terminal)}",
     ]
     if one.yields:
-        parts.append(f"{format_count(one.yields)} suspension{'' if one.yields == 1 else 's'}")
+        parts.append(count_of(one.yields, "suspension"))
     return ", ".join(parts)
 
 

@@ -18,7 +18,7 @@ from proftrace.render.line_columns import (
 )
 from proftrace.render.line_table import TableOptions, dedented
 from proftrace.render.terminal import Terminal, display_width
-from proftrace.units import format_count, printable
+from proftrace.units import count_of, format_count, printable
 from proftrace.views.line_filter import measured_time, wanted_rows
 from proftrace.views.line_table import Call, FunctionLines, LineValues, Row
 from proftrace.views.nesting import outer_functions
@@ -269,7 +269,7 @@ def _idle(sections: Sequence[FunctionLines], page: _Page) -> Iterator[str]:
         text = f"never ran: {printable(section.name)}  {place}"
         yield terminal.style(terminal.cut(text, terminal.width), "dim")
     if len(sections) > n_named:
-        text = f"never ran: {page.numbers.count(len(sections) - n_named)} more functions"
+        text = f"never ran: {count_of(len(sections) - n_named, 'more function')}"
         yield terminal.style(terminal.cut(text, terminal.width), "dim")
     yield ""
 

@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 
 from proftrace.model.profile import Arenas, Profile, PythonHeap
 from proftrace.render.rss import rss_json, rss_lines
-from proftrace.units import format_bytes, format_count, format_share, printable
+from proftrace.units import count_of, format_bytes, format_count, format_share, printable
 from proftrace.views.marks import Mark, marks_of
 from proftrace.views.notes import about, estimate_notes
 from proftrace.views.selection import Selection
@@ -56,7 +56,7 @@ def _text(profile: Profile, stats: Statistics, options: StatsOptions) -> Iterato
     if not stats.n_allocations:
         yield "There were no allocations."
         return
-    leaked = f"{mark}{_size(stats.leaked_bytes)} in {_blocks(stats.leaked_blocks)}"
+    leaked = f"{mark}{_size(stats.leaked_bytes)} in {count_of(stats.leaked_blocks, 'block')}"
     yield from _section(Selection.LEAKS.title(profile).capitalize(), [leaked])
     marks = marks_of(profile)
     if marks:
@@ -138,10 +138,6 @@ def _size(n_bytes: int) -> str:
     if abs(n_bytes) < 1024:
         return format_bytes(n_bytes)
     return f"{format_bytes(n_bytes)} ({format_count(n_bytes)} bytes)"
-
-
-def _blocks(count: int) -> str:
-    return f"{format_count(count)} block{'' if count == 1 else 's'}"
 
 
 def _top(shares: Sequence[Share], options: StatsOptions) -> Sequence[Share]:

@@ -12,7 +12,7 @@ from typing import Literal
 
 from proftrace.model.profile import Profile
 from proftrace.render.terminal import Terminal, display_width
-from proftrace.units import format_bytes, format_count, format_share, printable
+from proftrace.units import count_of, format_bytes, format_count, format_share, printable
 from proftrace.views.hotspots import Hotspot, hotspots
 from proftrace.views.notes import about, notes_on
 from proftrace.views.selection import Selection
@@ -87,7 +87,7 @@ def _heading(profile: Profile, options: SummaryOptions, terminal: Terminal) -> I
         f"{mark}{format_count(totals['n_allocations'])} allocations",
         f"{mark}{format_bytes(totals['total_bytes'])} in all",
         f"{mark}{format_bytes(totals['leaked_bytes'])} live at the end",
-        f"{threads} thread{'' if threads == 1 else 's'}",
+        count_of(threads, "thread"),
         f"pymalloc traced: {_pymalloc_traced(profile)}",
     ]
     heap = profile.python_heap
@@ -197,5 +197,5 @@ def _shorter_paths(path: str, mark: str) -> Iterator[str]:
 def _rest(spots: Sequence[Hotspot], whole: int) -> str:
     n_bytes = sum(spot.own_bytes for spot in spots)
     share = format_share(n_bytes, whole)
-    places = f"{format_count(len(spots))} more location{'' if len(spots) == 1 else 's'}"
+    places = count_of(len(spots), "more location")
     return f"  {places}, {format_bytes(n_bytes)} ({share} %); -n 0 shows all"
