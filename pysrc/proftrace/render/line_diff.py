@@ -113,22 +113,25 @@ def render_diff(diff: ProfileDiff, options: DiffOptions, terminal: Terminal) -> 
     return "\n".join(lines) + "\n"
 
 
-def _totals(diff: ProfileDiff, terminal: Terminal) -> Iterator[str]:
-    rows = [["", "before", "after", "change", "%", terminal.symbol("±", "+-")]]
+def total_cells(diff: ProfileDiff) -> Iterator[list[str]]:
+    """Yield metric, before, after, change, percent and noise of each total; self is the time."""
     for metric in METRICS:
         change = diff.total[metric]
         if metric != "self" and (change.before or change.after):
             value = format_metric(metric)
-            rows.append(
-                [
-                    metric,
-                    value(change.before),
-                    value(change.after),
-                    signed(change, metric),
-                    percent(change),
-                    value(change.noise) if change.noise else "",
-                ]
-            )
+            yield [
+                metric,
+                value(change.before),
+                value(change.after),
+                signed(change, metric),
+                percent(change),
+                value(change.noise) if change.noise else "",
+            ]
+
+
+def _totals(diff: ProfileDiff, terminal: Terminal) -> Iterator[str]:
+    titles = ["", "before", "after", "change", "%", terminal.symbol("±", "+-")]
+    rows = [titles, *total_cells(diff)]
     widths = [max(map(display_width, column)) for column in zip(*rows, strict=True)]
     for number, row in enumerate(rows):
         cells = [cell.rjust(width) for cell, width in zip(row[1:], widths[1:], strict=True)]

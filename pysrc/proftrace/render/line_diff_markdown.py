@@ -13,11 +13,12 @@ from proftrace.render.line_diff import (
     notes,
     percent,
     signed,
+    total_cells,
 )
 from proftrace.render.line_markdown import code
 from proftrace.units import count_of, format_time
 from proftrace.views.conditions import Met
-from proftrace.views.line_diff import METRICS, FunctionDiff, LineDiff, ProfileDiff
+from proftrace.views.line_diff import FunctionDiff, LineDiff, ProfileDiff
 
 
 def render_diff_markdown(diff: ProfileDiff, options: DiffOptions, met: Sequence[Met]) -> str:
@@ -61,19 +62,7 @@ def met_text(met: Met) -> str:
 def _totals(diff: ProfileDiff) -> Iterator[str]:
     yield "| | Before | After | Change | % | ± |"
     yield f"| :-- |{' --: |' * 5}"
-    for metric in METRICS:
-        change = diff.total[metric]
-        if metric != "self" and (change.before or change.after):
-            value = format_metric(metric)
-            cells = [
-                metric,
-                value(change.before),
-                value(change.after),
-                signed(change, metric),
-                percent(change),
-                value(change.noise) if change.noise else "",
-            ]
-            yield f"| {' | '.join(cells)} |"
+    yield from (f"| {' | '.join(cells)} |" for cells in total_cells(diff))
 
 
 def _row(one: FunctionDiff | LineDiff, name: str) -> str:
