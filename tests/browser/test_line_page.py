@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -674,8 +675,8 @@ def test_no_rule_of_accessibility_is_broken(
     open_html: OpenPage, tmp_path: Path, scheme: str, keys: Sequence[str], width: int
 ) -> None:
     """By axe: roles, names, contrast, landmarks, focus."""
-    profile = profile_of(random_line_log(tmp_path / "r", 11))
-    html = html_of(profile, LinePageOptions(notes=("a note",)))
+    profile = replace(profile_of(random_line_log(tmp_path / "r", 11)), warnings=["a warning"])
+    html = html_of(profile)
     opened = open_html(html, color_scheme=scheme, width=width)
     opened.search("a3")
     opened.page.focus("#list")

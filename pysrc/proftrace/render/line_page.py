@@ -33,11 +33,9 @@ SUMMARY_ROWS = 30
 
 @dataclass(frozen=True, slots=True)
 class LinePageOptions:
-    """`source`: whether the page holds the text of the functions; `notes`: lines that its readers
-    have to know."""
+    """`source`: whether the page holds the text of the functions."""
 
     source: bool = True
-    notes: Sequence[str] = ()
 
 
 def render_line_page(
@@ -60,7 +58,7 @@ def render_line_page(
         },
         markup={
             "facts": items(_facts(stats, profiles, whole)),
-            "notes": items([*options.notes, *warnings]),
+            "notes": items(warnings),
             "measured": items(dict.fromkeys(measured(stats, profiles))),
             "summary": "\n".join(_summary(stats, whole)),
             "data": encode_lines(stats, source=options.source),

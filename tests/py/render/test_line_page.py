@@ -7,6 +7,7 @@ import json
 import re
 import zlib
 from collections.abc import Mapping
+from dataclasses import replace
 from itertools import accumulate
 from pathlib import Path
 from typing import Any
@@ -157,15 +158,15 @@ def test_a_line_of_source_costs_few_bytes(tmp_path: Path) -> None:
 @pytest.mark.parametrize("n_runs", [1, 2])
 def test_the_head_says_what_was_run(tmp_path: Path, n_runs: int) -> None:
     paths = [random_line_log(tmp_path / str(n), n) for n in range(1, n_runs + 1)]
-    profiles = [load_profile(str(path)) for path in paths]
-    html = render_line_page(function_stats(profiles), profiles, LinePageOptions(notes=["<note>"]))
+    profiles = [replace(load_profile(str(path)), warnings=["<cut>"]) for path in paths]
+    html = render_line_page(function_stats(profiles), profiles)
     title = "run1.py" if n_runs == 1 else "2 programs"
     assert f"<title>Time by line - {title}</title>" in html
     facts = re.findall("<li>(.*?)</li>", html.partition('id="facts"')[2].partition("</ul>")[0])
     assert ("2 recordings" in facts) == (n_runs == 2)
     assert "recorded 2023-11-14 22:13:20 UTC" in facts
     assert "Python 3.13.0" in facts
-    assert "&lt;note&gt;" in html
+    assert html.count("<li>&lt;cut&gt;</li>") == 1
 
 
 def summary_rows(html: str) -> list[str]:

@@ -23,7 +23,6 @@ class SourceView {
     const used = usedColumns(this.model, one);
     this.parts.lines.classList.toggle('has-self', used.self);
     this.parts.lines.classList.toggle('has-await', used.await);
-    this.parts.lines.classList.toggle('no-text', one.text < 0);
     const longest = this.source.reduce((most, { text }) => Math.max(most, text.length), 0);
     this.parts.lines.style.setProperty('--code-width', `${Math.min(longest + 2, 100000)}ch`);
     this.parts.source.scrollTop = 0;

@@ -187,7 +187,7 @@ function fillLine(parts, model, one, { number, row }, unit) {
   fillPairs(list, lineFactsOf(model, one, row, unit));
   const numbers = element('div');
   numbers.append(title, list);
-  if (model.lines.loop[row]) numbers.append(element('p', LOOP_NOTE, 'note'));
+  if (model.lines.loop[row]) numbers.append(element('p', LOOP_NOTE));
   const rest = [histogramElement(model, row, unit)];
   const callees = calleesOf(model, one).filter((call) => call.line === number);
   if (callees.length) {
