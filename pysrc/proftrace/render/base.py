@@ -1,4 +1,4 @@
-"""What renderers have in common: their shape, and writing files safely."""
+"""What renderers have in common: writing files safely."""
 
 from __future__ import annotations
 
@@ -6,20 +6,10 @@ import os
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Protocol
 
 from proftrace.errors import OutputError
 from proftrace.render.place import check_output, is_stream
 from proftrace.units import printable
-
-if TYPE_CHECKING:
-    from proftrace.model.profile import Profile
-
-
-class Renderer[Options](Protocol):
-    """A report format: a pure function from a profile and its options to the whole text."""
-
-    def __call__(self, profile: Profile, options: Options, /) -> str: ...
 
 
 def write_output(path: str, data: str | bytes, force: bool) -> None:
