@@ -12,7 +12,7 @@ from proftrace.cli.outcome import print_warnings
 from proftrace.errors import CaptureFileError
 from proftrace.model.combine import combine
 from proftrace.model.load import load_profiles
-from proftrace.model.profile import PEAK_BYTES, Profile
+from proftrace.model.profile import PEAK_BYTES, Profile, Recording, recording_of
 from proftrace.units import printable
 
 _MAGIC = b"\x89PTRC\r\n\x1a"
@@ -34,7 +34,7 @@ def add_captures(parser: Parser) -> None:
 
 def load_captures(options: Namespace) -> Profile:
     """Return one profile of all captures that were named; what is wrong is said on stderr."""
-    profiles: dict[tuple[int, ...], Profile] = {}
+    profiles: dict[Recording, Profile] = {}
     for path in find_captures(options.captures, children=options.children):
         for profile in load_profiles(path, native=not options.no_native):
             if PEAK_BYTES not in profile.metrics:
@@ -42,9 +42,7 @@ def load_captures(options: Namespace) -> Profile:
                 text = f"{name} holds results of lines, not of memory: lprof show {name}"
                 raise CaptureFileError(text)
             # A folder may hold a merged file and its parts: each recording counts once.
-            header = profile.header
-            recording = header["pid"], header["start_wall_ns"], header["start_mono_ns"]
-            profiles.setdefault(recording, profile)
+            profiles.setdefault(recording_of(profile.header), profile)
     profile = combine(list(profiles.values()))
     print_warnings("memtrace", profile.warnings)
     return profile

@@ -6,7 +6,6 @@ import os
 from array import array
 from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass
-from itertools import count
 from types import MappingProxyType
 from typing import Any
 
@@ -29,10 +28,12 @@ from proftrace.model.profile import (
     MarkTable,
     Profile,
     PythonHeap,
+    Recording,
     SampleTable,
     Source,
     StackTable,
     ThreadTable,
+    recording_of,
 )
 from proftrace.model.usage import UsageHistory, usage_from_row
 from proftrace.units import format_count, printable
@@ -93,11 +94,10 @@ def load_profiles(path: str, *, native: bool = True) -> list[Profile]:
 
 def _without_older(profiles: Sequence[Profile]) -> list[Profile]:
     """Leave out what a process had saved before it wrote the whole, which is behind it."""
-    newest: dict[tuple[int, ...], int] = {}
+    newest: dict[Recording, int] = {}
     for index, profile in enumerate(profiles):
-        header = profile.header
         if HITS in profile.metrics:
-            newest[header["pid"], header["start_wall_ns"], header["start_mono_ns"]] = index
+            newest[recording_of(profile.header)] = index
     kept = set(newest.values())
     return [
         profile
@@ -106,20 +106,21 @@ def _without_older(profiles: Sequence[Profile]) -> list[Profile]:
     ]
 
 
-def append_logs(path: str, descriptor: int, skip: Set[int] = frozenset()) -> None:
+def append_logs(path: str, descriptor: int, skip: Set[Recording] = frozenset()) -> None:
     """Write the logs in a file, with what a killed process left in its ring, to a descriptor; but
-    not those whose number in the file, from 0, is in `skip`."""
-    start = 0
-    for number in count():
-        if number in skip:
-            start = int(_read_log(path, start, native=False)["next_log"])
-        else:
-            try:
-                start = _reader.append_log(path, start, descriptor)
-            except (_reader.ReadError, ValueError) as error:
-                raise _unreadable(path, error) from None
-        if not start:
-            return
+    none of the recordings in `skip`."""
+    start, is_first = 0, True
+    while start or is_first:
+        is_first = False
+        if skip:
+            log = _read_log(path, start, native=False)
+            if recording_of(log["header"]) in skip:
+                start = log["next_log"]
+                continue
+        try:
+            start = _reader.append_log(path, start, descriptor)
+        except (_reader.ReadError, ValueError) as error:
+            raise _unreadable(path, error) from None
 
 
 @dataclass(frozen=True, slots=True)

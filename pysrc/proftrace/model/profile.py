@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from proftrace.model.usage import UsageHistory
 
 type Column = array[int]
+type Recording = tuple[int, int, int]
 
 
 @dataclass(frozen=True, slots=True)
@@ -288,6 +289,11 @@ class Process:
     total_bytes: int
     peak_bytes: int
     leaked_bytes: int
+
+
+def recording_of(header: Mapping[str, int]) -> Recording:
+    """Return what tells one recording from all others: its process and when that began."""
+    return header["pid"], header["start_wall_ns"], header["start_mono_ns"]
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,19 +12,17 @@ from dataclasses import dataclass
 
 from proftrace.errors import CaptureFileError
 from proftrace.model.load import append_logs, load_profiles
-from proftrace.model.profile import HITS, Profile
+from proftrace.model.profile import HITS, Profile, Recording, recording_of
 from proftrace.units import printable
-
-type Recording = tuple[int, int, int]
 
 
 @dataclass(frozen=True, slots=True)
 class ResultFile:
-    """One file: the processes in it that count, and the numbers of those that are left out."""
+    """One file: the processes in it that count, and the recordings that are left out."""
 
     path: str
     profiles: Sequence[Profile]
-    skipped: Set[int] = frozenset()
+    skipped: Set[Recording] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,27 +58,21 @@ def load_results(paths: Sequence[str], say: Callable[[str], None] = lambda now: 
         say(f"file {number} of {len(paths)}")
         profiles = _load_lines(os.fspath(path))
         merged = len(profiles) > 1
-        skipped: set[int] = set()
-        for row, profile in enumerate(profiles):
-            first, first_merged = known.get(recording_of(profile), ("", False))
+        skipped: set[Recording] = set()
+        for profile in profiles:
+            first, first_merged = known.get(recording_of(profile.header), ("", False))
             if first and (merged or first_merged):
-                skipped.add(row)
+                skipped.add(recording_of(profile.header))
             elif first:
                 notes.append(
                     f"{printable(path)} is the same recording as {printable(first)}: added twice"
                 )
-        known |= {recording_of(profile): (path, merged) for profile in profiles}
+        known |= {recording_of(profile.header): (path, merged) for profile in profiles}
         if skipped:
             notes.append(_skipped_note(path, len(skipped)))
-        kept = [profile for row, profile in enumerate(profiles) if row not in skipped]
+        kept = [profile for profile in profiles if recording_of(profile.header) not in skipped]
         files.append(ResultFile(path, kept, frozenset(skipped)))
     return Results(files, [*notes, *_source_notes(files)])
-
-
-def recording_of(profile: Profile) -> Recording:
-    """Return what tells one recording from all others: its process and when that began."""
-    header = profile.header
-    return header["pid"], header["start_wall_ns"], header["start_mono_ns"]
 
 
 def merge_results(

@@ -77,6 +77,21 @@ def test_a_part_beside_the_merged_file_counts_once(tmp_path: Path, one: str, two
     assert [profile.header["pid"] for profile in load_results([again]).profiles] == [1, 2]
 
 
+@pytest.mark.parametrize("merged_first", [False, True])
+def test_what_a_process_had_saved_before_does_not_take_the_place_of_the_whole(
+    tmp_path: Path, one: str, two: str, merged_first: bool
+) -> None:
+    """A child that outlives the program adds the whole behind what the program took of it."""
+    saved = write(tmp_path / "saved.lprof", [(2, 1, 100)], pid=1)
+    parts = [saved, one, two]
+    (tmp_path / "all.lprof").write_bytes(b"".join(Path(part).read_bytes() for part in parts))
+    together = str(tmp_path / "all.lprof")
+    for other, wanted in ((one, 8), (two, 8)):
+        files = [together, other] if merged_first else [other, together]
+        merged = merge(tmp_path / "again.lprof", *files)
+        assert hits(merged) == hits(*files) == [wanted]
+
+
 def test_a_file_that_is_named_twice_is_added_twice_and_that_is_said(one: str) -> None:
     results = load_results([one, one])
     assert [section.hits for section in line_table(results.profiles)] == [6]
