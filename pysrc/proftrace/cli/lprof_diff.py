@@ -15,7 +15,6 @@ if TYPE_CHECKING:
     from proftrace.views.conditions import Condition, Met
     from proftrace.views.line_diff import ProfileDiff
 
-_NO_LIMIT = 10_000  # columns: a file is as wide as its lines
 _EPILOG = """\
 A condition of --fail-if is [FUNCTION:] METRIC COMPARISON AMOUNT:
   'time > +10%'             the whole run takes over 10 % longer
@@ -86,7 +85,7 @@ def _text(
     from proftrace.render.line_diff import DiffOptions, render_diff
     from proftrace.render.line_diff_json import render_diff_json
     from proftrace.render.line_diff_markdown import render_diff_markdown
-    from proftrace.render.terminal import Terminal, terminal_of
+    from proftrace.render.terminal import UNLIMITED, Terminal, terminal_of
 
     shown = DiffOptions(options.before, options.after, top=options.top, everything=options.all)
     endings = {".json": "json", ".md": "md"}
@@ -97,5 +96,5 @@ def _text(
     if name == "md":
         return render_diff_markdown(changes, shown, met)
     if options.output != "-":
-        return render_diff(changes, shown, Terminal(_NO_LIMIT, color=options.color == "always"))
+        return render_diff(changes, shown, Terminal(UNLIMITED, color=options.color == "always"))
     return render_diff(changes, shown, terminal_of(sys.stdout, options.color))

@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from proftrace.views.line_stats import FunctionStats
     from proftrace.views.line_table import FunctionKey, FunctionLines
 
-_NO_LIMIT = 10_000  # columns: a file is as wide as its lines
 FORMATS = ("text", "json", "csv", "md")
 # Options of the table that are there or not.
 _FLAGS = (
@@ -202,7 +201,7 @@ def _text(
     from proftrace.render.line_json import render_json
     from proftrace.render.line_markdown import render_markdown
     from proftrace.render.line_stats import render_stats
-    from proftrace.render.terminal import Terminal, terminal_of
+    from proftrace.render.terminal import UNLIMITED, Terminal, terminal_of
     from proftrace.views.line_filter import FunctionFilter, measured_time, select_functions
     from proftrace.views.nesting import outer_functions
 
@@ -218,7 +217,7 @@ def _text(
         case "md":
             return render_markdown([one.lines for one in shown.values()], table)
     if options.output != "-":
-        terminal = Terminal(width=_NO_LIMIT, color=options.color == "always")
+        terminal = Terminal(width=UNLIMITED, color=options.color == "always")
     else:
         terminal = terminal_of(sys.stdout, options.color)
     n_functions = len(outer_functions(list(sections.values())))

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from proftrace.render.line_calls import callees_of, callers_of
 from proftrace.render.line_columns import Numbers
-from proftrace.render.terminal import Terminal
+from proftrace.render.terminal import UNLIMITED, Terminal
 from proftrace.units import printable
 from proftrace.views.line_filter import COLD_PERCENT, wanted_rows
 from proftrace.views.line_table import FunctionLines, LineValues, Row
@@ -20,7 +20,6 @@ from proftrace.views.line_table import FunctionLines, LineValues, Row
 # Time is stored in nanoseconds. Multiplied in the same order as there, so that rounding is equal.
 _NANOSECOND = 1e-09
 _MICROSECOND = 1e-06
-_NO_LIMIT = 10_000  # columns: a file is as wide as its lines
 _HEADER = ("Line #", "Hits", "Time", "Per Hit", "% Time", "Line Contents")
 # Least widths of the columns in front of the text; `Hits`, `Time` and `Per Hit` grow.
 _WIDTHS = (6, 9, 12, 8, 8)
@@ -135,7 +134,7 @@ def dedented(rows: Sequence[Row]) -> list[Row]:
 def _calls(section: FunctionLines, unit: float, raw: bool) -> Iterator[str]:
     """Yield who calls a function and whom it calls, behind its table."""
     numbers = Numbers(unit, raw)
-    everything = Terminal(width=_NO_LIMIT)
+    everything = Terminal(width=UNLIMITED)
     lines = [
         *callers_of(section, everything, numbers),
         *callees_of(section, everything, numbers),

@@ -9,6 +9,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal, TextIO
 
+UNLIMITED = 10_000  # columns: what is no terminal is as wide as its lines
+
 type ColorChoice = Literal["auto", "always", "never"]
 
 _STYLES = {"bold": "1", "dim": "2", "red": "1;31", "yellow": "33", "green": "32", "head": "1;36"}
@@ -72,7 +74,7 @@ def terminal_of(
     """Return what can be written to a stream; one that is no terminal is as wide as need be."""
     width = shutil.get_terminal_size().columns if stream.isatty() or "COLUMNS" in environ else 0
     return Terminal(
-        width=max(width, 40) if width else 10_000,
+        width=max(width, 40) if width else UNLIMITED,
         color=_wants_color(stream, color, environ),
         unicode=_has_characters(stream, _PROBE),
     )
