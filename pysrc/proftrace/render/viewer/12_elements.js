@@ -14,3 +14,12 @@ function element(tag, text, className) {
   if (className) made.className = className;
   return made;
 }
+
+// Fill a <dl> with [name, text] pairs.
+function fillPairs(list, pairs) {
+  list.replaceChildren(...pairs.map(([name, text]) => {
+    const pair = element('div');
+    pair.append(element('dt', name), element('dd', text));
+    return pair;
+  }));
+}

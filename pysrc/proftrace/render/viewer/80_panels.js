@@ -27,11 +27,7 @@ function fillFacts(target, model, node, zoom, countNoun) {
   title.append(element('bdi', shorten(place.name), 'name'));
   const location = element('bdi', shorten(locationOf(place)), 'location');
   const list = element('dl');
-  for (const [name, text] of factsOf(model, node, zoom, countNoun)) {
-    const pair = element('div');
-    pair.append(element('dt', name), element('dd', text));
-    list.append(pair);
-  }
+  fillPairs(list, factsOf(model, node, zoom, countNoun));
   target.replaceChildren(title, location, list);
 }
 

@@ -3,14 +3,6 @@
 
 const LOOP_NOTE = 'A loop on one line is one hit; its rounds are not counted.';
 
-function fillPairs(list, pairs) {
-  list.replaceChildren(...pairs.map(([name, text]) => {
-    const pair = element('div');
-    pair.append(element('dt', name), element('dd', text));
-    return pair;
-  }));
-}
-
 function factsOf(model, one, unit) {
   const share = (metric) => `${formatShare(shareOfRun(model, one, metric), 1)} % of all`;
   const facts = [
