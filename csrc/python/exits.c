@@ -2,6 +2,7 @@
 #include "python/exits.h"
 
 #include "lines/ending.h"
+#include "python/stand_in.h"
 
 #include <sys/stat.h>
 #include <unistd.h>
@@ -78,54 +79,18 @@ static PyObject *replaced_execve(PyObject *self, PyObject *args, PyObject *kwarg
     return replaced_exec(EXECVE, args, kwargs);
 }
 
-#define METHOD(function) ((PyCFunction)(void (*)(void))(function))
-
 static PyMethodDef replacements[N_REPLACED] = {
-    [EXIT] = {"_exit", METHOD(replaced_exit), METH_VARARGS | METH_KEYWORDS, NULL},
-    [EXECV] = {"execv", METHOD(replaced_execv), METH_VARARGS | METH_KEYWORDS, NULL},
-    [EXECVE] = {"execve", METHOD(replaced_execve), METH_VARARGS | METH_KEYWORDS, NULL},
+    [EXIT] = STAND_IN("_exit", replaced_exit),
+    [EXECV] = STAND_IN("execv", replaced_execv),
+    [EXECVE] = STAND_IN("execve", replaced_execve),
 };
-
-/* The builtin shows the signature and the documentation of the one it stands for. */
-static int borrow_documentation(enum replaced which)
-{
-    static char texts[N_REPLACED][1024];
-    const char *doc =
-        PyCFunction_Check(real[which]) ? ((PyCFunctionObject *)real[which])->m_ml->ml_doc : NULL;
-    if (doc != NULL) {
-        PyOS_snprintf(texts[which], sizeof texts[which], "%s", doc);
-        replacements[which].ml_doc = texts[which];
-    }
-    return 0;
-}
-
-static int replace(PyObject *os, PyObject *posix, enum replaced which)
-{
-    const char *name = replacements[which].ml_name;
-    PyObject *module_name, *function;
-    int result = -1;
-    real[which] = PyObject_GetAttrString(posix, name);
-    module_name = PyUnicode_FromString("posix");
-    if (real[which] == NULL || module_name == NULL || borrow_documentation(which) < 0)
-        return -1;
-    function = PyCFunction_NewEx(&replacements[which], posix, module_name);
-    if (function != NULL)
-        result = PyObject_SetAttrString(posix, name, function) < 0
-                     ? -1
-                     : PyObject_SetAttrString(os, name, function);
-    Py_XDECREF(function);
-    Py_DECREF(module_name);
-    return result;
-}
 
 int exits_install(void)
 {
-    PyObject *os = PyImport_ImportModule("os");
-    PyObject *posix = PyImport_ImportModule("posix");
-    int result = 0;
-    for (int which = 0; which < N_REPLACED && result == 0; which++)
-        result = os == NULL || posix == NULL ? -1 : replace(os, posix, (enum replaced)which);
-    Py_XDECREF(os);
-    Py_XDECREF(posix);
-    return result;
+    for (int which = 0; which < N_REPLACED; which++) {
+        real[which] = stand_in_install_os(&replacements[which]);
+        if (real[which] == NULL)
+            return -1;
+    }
+    return 0;
 }

@@ -1,6 +1,7 @@
 /*
  * monitor_hot.h - the hot regime's side of the monitor: its callbacks, and the changes between the
- * regimes (lines/regime.h). Used by monitor.c only, but for hot_allow and hot_forbid.
+ * regimes (lines/regime.h). Its callbacks are monitor.c's; the module calls hot_allow, hot_forbid,
+ * hot_silence, hot_restart and hot_watch.
  */
 #ifndef PROFTRACE_PYTHON_MONITOR_HOT_H
 #define PROFTRACE_PYTHON_MONITOR_HOT_H

@@ -22,3 +22,17 @@ PyObject *stand_in_install(PyObject *module, PyMethodDef *method)
         Py_CLEAR(real);
     return real;
 }
+
+PyObject *stand_in_install_os(PyMethodDef *method)
+{
+    PyObject *posix = PyImport_ImportModule("posix");
+    PyObject *os = posix == NULL ? NULL : PyImport_ImportModule("os");
+    PyObject *real = os == NULL ? NULL : stand_in_install(posix, method);
+    PyObject *function = real == NULL ? NULL : PyObject_GetAttrString(posix, method->ml_name);
+    if (function == NULL || PyObject_SetAttrString(os, method->ml_name, function) < 0)
+        Py_CLEAR(real);
+    Py_XDECREF(function);
+    Py_XDECREF(os);
+    Py_XDECREF(posix);
+    return real;
+}

@@ -20,4 +20,7 @@
  */
 NODISCARD PyObject *stand_in_install(PyObject *module, PyMethodDef *method);
 
+/* The same for a function of `posix`, which is one of `os` too. */
+NODISCARD PyObject *stand_in_install_os(PyMethodDef *method);
+
 #endif

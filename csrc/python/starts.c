@@ -1,6 +1,8 @@
 /* starts.c - see starts.h. */
 #include "python/starts.h"
 
+#include "python/stand_in.h"
+
 #include <stdbool.h>
 
 enum start { SPAWN, SPAWNP, SYSTEM, EXECV, EXECVE, N_STARTS };
@@ -49,46 +51,23 @@ START_FUNCTION(start_system, SYSTEM, "system")
 START_FUNCTION(start_execv, EXECV, "execv")
 START_FUNCTION(start_execve, EXECVE, "execve")
 
-#define METHOD(function) ((PyCFunction)(void (*)(void))(function))
-#define FLAGS (METH_VARARGS | METH_KEYWORDS)
-
 static PyMethodDef replacements[N_STARTS] = {
-    [SPAWN] = {"posix_spawn", METHOD(start_spawn), FLAGS, NULL},
-    [SPAWNP] = {"posix_spawnp", METHOD(start_spawnp), FLAGS, NULL},
-    [SYSTEM] = {"system", METHOD(start_system), FLAGS, NULL},
-    [EXECV] = {"execv", METHOD(start_execv), FLAGS, NULL},
-    [EXECVE] = {"execve", METHOD(start_execve), FLAGS, NULL},
+    [SPAWN] = STAND_IN("posix_spawn", start_spawn),
+    [SPAWNP] = STAND_IN("posix_spawnp", start_spawnp),
+    [SYSTEM] = STAND_IN("system", start_system),
+    [EXECV] = STAND_IN("execv", start_execv),
+    [EXECVE] = STAND_IN("execve", start_execve),
 };
 
-/* The builtin shows the documentation of the one it stands for, which lives as long. */
-static PyObject *make_replacement(PyObject *module, enum start which)
+static int replace(enum start which)
 {
-    PyMethodDef *method = &replacements[which];
-    PyObject *name, *function;
-    real[which] = PyObject_GetAttrString(module, method->ml_name);
-    if (real[which] == NULL) {
-        PyErr_Clear(); /* this system does not have it */
-        return Py_NewRef(Py_None);
-    }
-    if (PyCFunction_Check(real[which]))
-        method->ml_doc = ((PyCFunctionObject *)real[which])->m_ml->ml_doc;
-    name = PyObject_GetAttrString(module, "__name__");
-    function = name == NULL ? NULL : PyCFunction_NewEx(method, module, name);
-    Py_XDECREF(name);
-    return function;
-}
-
-static int replace(PyObject *posix, PyObject *os, enum start which)
-{
-    PyObject *function = make_replacement(posix, which);
-    int result = function == NULL ? -1 : 0;
-    if (function != NULL && function != Py_None) {
-        result = PyObject_SetAttrString(posix, replacements[which].ml_name, function);
-        if (result == 0)
-            result = PyObject_SetAttrString(os, replacements[which].ml_name, function);
-    }
-    Py_XDECREF(function);
-    return result;
+    real[which] = stand_in_install_os(&replacements[which]);
+    if (real[which] != NULL)
+        return 0;
+    if (!PyErr_ExceptionMatches(PyExc_AttributeError))
+        return -1;
+    PyErr_Clear(); /* this system does not have it */
+    return 0;
 }
 
 /* ---- _posixsubprocess.fork_exec ------------------------------------------------------------ */
@@ -129,7 +108,7 @@ static void replace_in_table(PyObject *module)
     for (; method != NULL && method->ml_name != NULL; method++)
         if (strcmp(method->ml_name, "fork_exec") == 0 && method->ml_flags == METH_FASTCALL) {
             real_fork_exec = (fast_function)(void (*)(void))method->ml_meth;
-            method->ml_meth = METHOD(start_fork_exec);
+            method->ml_meth = (PyCFunction)(void (*)(void))start_fork_exec;
         }
 }
 
@@ -149,16 +128,11 @@ static void replace_fork_exec(void)
 
 int starts_install(PyObject *wanted)
 {
-    PyObject *os = PyImport_ImportModule("os");
-    PyObject *posix = PyImport_ImportModule("posix");
-    int result = os == NULL || posix == NULL ? -1 : 0;
     adjust = Py_NewRef(wanted);
     home = PyInterpreterState_Get();
-    for (int which = SPAWN; which < N_STARTS && result == 0; which++)
-        result = replace(posix, os, (enum start)which);
-    if (result == 0)
-        replace_fork_exec();
-    Py_XDECREF(os);
-    Py_XDECREF(posix);
-    return result;
+    for (int which = SPAWN; which < N_STARTS; which++)
+        if (replace((enum start)which) < 0)
+            return -1;
+    replace_fork_exec();
+    return 0;
 }
