@@ -5,9 +5,11 @@ from __future__ import annotations
 import ctypes.util
 import json
 import os
+import platform
 import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 from typing import Any
 
@@ -221,19 +223,17 @@ def test_the_program_sees_no_thread_no_file_and_no_child(tmp_path: Path) -> None
     run(tmp_path, program, "--follow-fork")
 
 
-def helpers() -> set[str]:
-    """Return the processes that look at the size of others."""
-    found = set()
-    for entry in Path("/proc").iterdir():
-        if entry.name.isdigit():
-            try:
-                if (entry / "comm").read_text() == "memtrace\n" and not os.readlink(
-                    entry / "exe"
-                ).endswith("/memtrace"):
-                    found.add(entry.name)
-            except OSError:
-                continue
-    return found
+def assert_ends(process_id: str) -> None:
+    """Wait until a process is gone, or waits for nothing but its parent's look at it."""
+    latest = time.monotonic() + 30
+    while time.monotonic() < latest:
+        try:
+            text = Path(f"/proc/{process_id}/stat").read_text()
+        except (FileNotFoundError, ProcessLookupError):
+            return
+        if text.rpartition(")")[2].split()[0] == "Z":
+            return
+    pytest.fail("it is still there")
 
 
 @pytest.mark.parametrize(
@@ -241,7 +241,11 @@ def helpers() -> set[str]:
     ["pass", "os._exit(0)", "os.kill(os.getpid(), 9)", "os.execv('/bin/sleep', ['sleep', '1'])"],
 )
 def test_nothing_is_left_behind(tmp_path: Path, ending: str) -> None:
-    program = f"import os, time\ntime.sleep(0.05)\nx = bytearray(100_000)\n{ending}\n"
+    program = (
+        "import os, time\ntime.sleep(0.05)\nx = bytearray(100_000)\n"
+        "children = open(f'/proc/self/task/{os.getpid()}/children').read()\n"
+        f"open('helper', 'w').write(children)\n{ending}\n"
+    )
     (tmp_path / "program.py").write_text(program)
     command = [str(COMMANDS / "memtrace"), "run", "-q", "-o", "out.bin", "program.py"]
     process = subprocess.Popen(command, cwd=tmp_path)
@@ -253,6 +257,28 @@ def test_nothing_is_left_behind(tmp_path: Path, ending: str) -> None:
         ):
             pass
         assert Path(children).read_text() == ""
+    process.wait()
+    (helper,) = (tmp_path / "helper").read_text().split()
+    assert_ends(helper)
+    assert load_profile(str(tmp_path / "out.bin")).usage is not None
+
+
+def test_an_exec_that_nobody_could_see_ends_the_helper_too(tmp_path: Path) -> None:
+    number = {"x86_64": 59, "aarch64": 221}[platform.machine()]
+    program = C + (
+        "words = (ctypes.c_char_p * 3)(b'sleep', b'60', None)\n"
+        f"c.syscall({number}, b'/bin/sleep', words, None)\n"
+    )
+    (tmp_path / "program.py").write_text(program)
+    command = [str(COMMANDS / "memtrace"), "run", "-q", "-o", "out.bin", "program.py"]
+    process = subprocess.Popen(command, cwd=tmp_path)
+    folder = Path(f"/proc/{process.pid}")
+    while (folder / "comm").read_text() != "sleep\n":
+        assert process.poll() is None
+    for helper in (folder / f"task/{process.pid}/children").read_text().split():
+        assert_ends(helper)
+    assert process.poll() is None, "the helper stayed as long as the program"
+    process.kill()
     process.wait()
     assert load_profile(str(tmp_path / "out.bin")).usage is not None
 

@@ -358,13 +358,13 @@ except RuntimeError as error:
 # ---- what it leaves behind ----------------------------------------------------------------------
 
 LEFT = """
-import os, signal, sys, threading
+import os, sys, threading
 from proftrace import Tracker
 def state():
     maps = {tuple(line.split()[i] for i in (0, 1, -1)) for line in open("/proc/self/maps")
             if line.rstrip().endswith(".so") or "python" in line.split()[-1]}
-    return (sorted(os.listdir("/proc/self/fd")), sorted(os.listdir("/proc/self/task")), maps,
-            [signal.getsignal(n) for n in (signal.SIGTERM, signal.SIGHUP, signal.SIGALRM)])
+    signals = [line for line in open("/proc/self/status") if line.startswith("Sig")]
+    return sorted(os.listdir("/proc/self/fd")), sorted(os.listdir("/proc/self/task")), maps, signals
 import bisect, ctypes
 options = eval(sys.argv[1])
 Tracker("a.bin").start  # what is imported is there
