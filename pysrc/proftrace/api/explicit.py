@@ -16,17 +16,17 @@ _owner_pid = 0  # of the process that shows the result
 def start(profile: Profile) -> None:
     """See to it that the result is shown at the end of this process, once."""
     global _owner_pid
-    # Workers of multiprocessing run the same file, and would write over what the program writes.
-    processes = sys.modules.get("multiprocessing.process")
-    if processes is not None and processes.parent_process() is not None:
-        return
     if not _owner_pid:
         atexit.register(_show_at_end, profile)
     _owner_pid = os.getpid()
 
 
 def _show_at_end(profile: Profile) -> None:
-    if os.getpid() == _owner_pid:
+    # Workers of multiprocessing run the same file, and would write over what the program writes.
+    # One that was spawned knows of its parent only when that file has run.
+    processes = sys.modules.get("multiprocessing.process")
+    is_worker = processes is not None and processes.parent_process() is not None
+    if os.getpid() == _owner_pid and not is_worker:
         show(profile)
 
 

@@ -354,7 +354,9 @@ def test_children_do_not_write_over_the_result(tmp_path: Path) -> None:
         "if __name__ == '__main__':\n"
         "    if os.fork() == 0: raise SystemExit\n"
         "    os.wait()\n"
-        "    with multiprocessing.get_context('spawn').Pool(1) as pool: pool.map(f, [1])\n"
+        "    worker = multiprocessing.get_context('spawn').Process(target=f, args=[1])\n"
+        "    worker.start()\n"
+        "    worker.join()\n"
     )
     done = run([sys.executable, "program.py"], tmp_path, {"LPROF": "1"})
     assert (done.status, done.stdout.count("program.py:2 - f")) == (0, 1), done.stderr
