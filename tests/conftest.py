@@ -1,7 +1,9 @@
-"""What holds for every test: nothing is skipped, and signals have their default actions."""
+"""What holds for every test: nothing is skipped, signals have their default actions, and the width
+of a terminal is not set."""
 
 from __future__ import annotations
 
+import os
 import signal
 from collections.abc import Generator
 
@@ -12,7 +14,9 @@ Collects = Generator[None, pytest.CollectReport, pytest.CollectReport]
 
 
 def pytest_configure() -> None:
-    """Take back what `nohup` or the `&` of a shell has set: programs would inherit it."""
+    """Take back what `nohup`, the `&` of a shell or a worker of pytest-xdist has set: programs
+    would inherit it."""
+    os.environ.pop("COLUMNS", None)
     signal.signal(signal.SIGHUP, signal.SIG_DFL)
     signal.signal(signal.SIGINT, signal.default_int_handler)
 

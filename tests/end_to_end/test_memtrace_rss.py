@@ -266,6 +266,7 @@ def test_nothing_is_left_behind(tmp_path: Path, ending: str) -> None:
 def test_an_exec_that_nobody_could_see_ends_the_helper_too(tmp_path: Path) -> None:
     number = {"x86_64": 59, "aarch64": 221}[platform.machine()]
     program = C + (
+        "import time\ntime.sleep(0.05)\n"
         "words = (ctypes.c_char_p * 3)(b'sleep', b'60', None)\n"
         f"c.syscall({number}, b'/bin/sleep', words, None)\n"
     )

@@ -231,8 +231,8 @@ def test_the_time_of_a_child_is_within_that_of_its_parent(
     folder: Path, capsys: pytest.CaptureFixture[str], option: str
 ) -> None:
     code = code_of(TEXT, "f.py", "f")
-    for pid in (1, 2):  # the parent of all these is process 1, and each takes 2 s
+    for pid in (1, 2):  # the parent of all these is process 1, and each takes 1 s
         write_line_log(folder / str(pid), "f.py", TEXT, {code: [(2, 1, 5)]}, pid=pid)
     assert lprof.main(["show", option, "1", "2"]) == 0
     title = capsys.readouterr().out.splitlines()[0]
-    assert title.endswith("(2 recordings)  1 function  2.00 s wall time")
+    assert title.endswith("(2 recordings)  1 function  1.00 s wall time")
