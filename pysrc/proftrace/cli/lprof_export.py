@@ -108,7 +108,6 @@ def export(words: list[str]) -> int:
 
     # Imported here: `lprof` itself has to be gone before any of this is needed.
     from proftrace.render.base import write_output
-    from proftrace.views.call_counts import with_all_calls
     from proftrace.views.line_stats import function_stats
 
     output = options.output or _FORMATS[name].default_name(options.files[0])
@@ -117,7 +116,7 @@ def export(words: list[str]) -> int:
     with progress("lprof", f"exporting to {name}"):
         programs = dict.fromkeys(profile.meta.get("program", "?") for profile in profiles)
         request = _Request(
-            with_all_calls(function_stats(profiles)),
+            function_stats(profiles),
             ", ".join(programs),
             by_function=options.by == "function",
         )

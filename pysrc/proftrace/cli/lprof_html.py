@@ -27,14 +27,13 @@ def html(words: list[str]) -> int:
     # Imported here: `lprof` itself has to be gone before any of this is needed.
     from proftrace.render.base import write_output
     from proftrace.render.line_page import LinePageOptions, render_line_page
-    from proftrace.views.call_counts import with_all_calls
     from proftrace.views.line_stats import function_stats
 
     output = options.output or f"{options.files[0].removesuffix('.lprof')}.html"
     check_report(options.files, output, force=options.force)
     profiles = read_profiles(options.files)
     settings = LinePageOptions(source=not options.no_source)
-    page = render_line_page(with_all_calls(function_stats(profiles)), profiles, settings)
+    page = render_line_page(function_stats(profiles), profiles, settings)
     write_output(output, page, options.force)
     if output != "-":
         print(f"Wrote {printable(os.path.normpath(output))}")

@@ -41,12 +41,19 @@ def _calls(
     if not calls:
         return
     yield terminal.style(f"  {title}", "dim")
-    counts = [numbers.count(call.calls) if call.calls else "-" for call in calls]
+    counts = [call_count(call, numbers, terminal) or "-" for call in calls]
     times = [numbers.time(call.inclusive) for call in calls]
     count_width, time_width = max(map(len, counts)), max(map(len, times))
     for place, count, time in zip(places, counts, times, strict=True):
         text = f"    {count:>{count_width}} x  {time:>{time_width}}  {place}"
         yield terminal.cut(text, terminal.width)
+
+
+def call_count(call: Call, numbers: Numbers, terminal: Terminal) -> str:
+    """Return how often a call was made, marked if that is not all counted; "" if nobody knows."""
+    if not call.calls:
+        return ""
+    return (terminal.symbol("≈", "~") if call.estimated else "") + numbers.count(call.calls)
 
 
 def short_path(path: str) -> str:

@@ -129,6 +129,7 @@ def _call(call: Call, numbers: Mapping[FunctionKey, int]) -> dict[str, object]:
         "file": file,
         "line": call.line,
         "calls": call.calls or None,
+        "calls_estimated": call.estimated,
         "inclusive_ns": call.inclusive,
         "exclusive_ns": call.exclusive,
     }

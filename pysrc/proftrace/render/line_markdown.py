@@ -62,7 +62,8 @@ def _section(
 
 def _caller(call: Call, numbers: Numbers) -> str:
     """Return how often and for how long a function was called from a line, and what it says."""
-    count = f"{numbers.count(call.calls)} times, " if call.calls else ""
+    about = "about " if call.estimated else ""
+    count = f"{about}{numbers.count(call.calls)} times, " if call.calls else ""
     if call.other is None:
         return f"{count}{numbers.time(call.inclusive)}: code that is not profiled"
     place = code(f"{short_path(call.other[0])}:{call.line}")

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from proftrace.render.line_calls import callers_of, short_path
+from proftrace.render.line_calls import call_count, callers_of, short_path
 from proftrace.render.line_columns import (
     AWAIT,
     LOOP_MARK,
@@ -234,7 +234,8 @@ def _inner_rows(part: _Part, row: Row, page: _Page) -> Iterator[str]:
 def _callee_row(part: _Part, call: Call, row: Row, page: _Page) -> str:
     """Return the row that says whom a line calls."""
     name = printable(call.other[2]) if call.other else ""
-    count = f"{page.numbers.count(call.calls)} x, " if call.calls else ""
+    count = call_count(call, page.numbers, page.terminal)
+    count = f"{count} x, " if count else ""
     arrow = page.terminal.symbol("→ ", "> ")
     text = f"{_indent(row.text)}{arrow}{name}  {count}{page.numbers.time(call.inclusive)}"
     return _extra_row(part, [""] * len(part.layout.columns), text, page)

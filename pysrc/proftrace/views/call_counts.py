@@ -10,36 +10,32 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from proftrace.views.line_stats import FunctionStats
-from proftrace.views.line_table import Call, FunctionKey
+from proftrace.views.line_table import Call, FunctionKey, FunctionLines
 
 type Place = tuple[FunctionKey | None, int, FunctionKey]  # caller, its line, callee
 
 
 def with_all_calls(
-    stats: Mapping[FunctionKey, FunctionStats],
-) -> dict[FunctionKey, FunctionStats]:
+    sections: Mapping[FunctionKey, FunctionLines],
+) -> dict[FunctionKey, FunctionLines]:
     """Return the functions with the calls of each place completed, so that they add up to the calls
     of the function; `estimated` says which counts are not all counted."""
     complete: dict[Place, Call] = {}
-    for key, one in stats.items():
-        for call in _completed(one.lines.callers, one.lines.calls):
+    for key, one in sections.items():
+        for call in _completed(one.callers, one.calls):
             complete[call.other, call.line, key] = call
     return {
         key: replace(
             one,
-            lines=replace(
-                one.lines,
-                callers=[complete[call.other, call.line, key] for call in one.lines.callers],
-                callees=[
-                    replace(complete[key, call.line, call.other], other=call.other)
-                    if call.other
-                    else call
-                    for call in one.lines.callees
-                ],
-            ),
+            callers=[complete[call.other, call.line, key] for call in one.callers],
+            callees=[
+                replace(complete[key, call.line, call.other], other=call.other)
+                if call.other
+                else call
+                for call in one.callees
+            ],
         )
-        for key, one in stats.items()
+        for key, one in sections.items()
     }
 
 

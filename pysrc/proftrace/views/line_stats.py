@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from proftrace.model.profile import NO_FUNCTION, Profile
+from proftrace.views.call_counts import with_all_calls
 from proftrace.views.line_table import (
     Call,
     FunctionKey,
@@ -95,7 +96,7 @@ def function_stats(
     profiles: Sequence[Profile], reading: Reading | None = None
 ) -> dict[FunctionKey, FunctionStats]:
     """Return the functions of all profiles, in the order in which they were registered. The same
-    functions are one as in `line_table`."""
+    functions are one as in `line_table`; the calls of a function's callers add up to its calls."""
     sections = sections_by_key(profiles, reading)
     stats = {key: FunctionStats(lines) for key, lines in sections.items()}
     edges = _Edges()
@@ -106,10 +107,13 @@ def function_stats(
             stats[key] = _with_row(stats[key], profile, row)
         edges.add(profile, keys)
     callers, callees = edges.sorted(sections)
-    return {
-        key: replace(one, lines=replace(one.lines, callers=callers[key], callees=callees[key]))
-        for key, one in stats.items()
-    }
+    lines = with_all_calls(
+        {
+            key: replace(one, callers=callers[key], callees=callees[key])
+            for key, one in sections.items()
+        }
+    )
+    return {key: replace(one, lines=lines[key]) for key, one in stats.items()}
 
 
 def _with_row(stats: FunctionStats, profile: Profile, row: int) -> FunctionStats:

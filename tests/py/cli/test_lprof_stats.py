@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import jsonschema
@@ -111,6 +112,7 @@ def test_json_has_the_same_facts(result: Path, capsys: pytest.CaptureFixture[str
             "file": None,
             "line": 0,
             "calls": 4,
+            "calls_estimated": False,
             "inclusive_ns": 9_000,
             "exclusive_ns": 9_000,
         }
@@ -313,3 +315,31 @@ def test_raw_times_may_be_below_zero(tmp_path: Path, capsys: pytest.CaptureFixtu
     assert times() == [0, 97]
     assert times("--raw") == [-7, 97]
     assert "     2         1           -7" in show(capsys, "--raw", str(path))[0]
+
+
+def test_counts_that_were_divided_are_marked_in_every_report(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "r"
+    log = LogWriter(content=2)
+    caller, callee = log.code("caller", "f.py", 1), log.code("callee", "f.py", 9)
+    log.lines(
+        function_record(caller, 0, 1, 900, 100),
+        line_record(caller, 2, 1, 900, 100),
+        function_record(callee, 0, 100, 800, 800),
+        line_record(callee, 9, 100, 800, 800),
+        call_record(caller, 2, callee, 5, 600),
+        call_record(caller, 3, callee, 5, 200),
+    )
+    log.end()
+    path.write_bytes(log.data())
+    answer = json.loads(show(capsys, "--format", "json", str(path))[0])
+    for calls in (answer["functions"][1]["callers"], answer["functions"][0]["callees"]):
+        assert [(c["line"], c["calls"], c["calls_estimated"]) for c in calls] == [
+            (2, 75, True),
+            (3, 25, True),
+        ]
+    table, _ = show(capsys, "--callers", str(path))
+    assert re.findall(r"(\S+) x .*caller  f\.py:(\d)", table) == [("≈75", "2"), ("≈25", "3")]
+    markdown, _ = show(capsys, "--callers", "--format", "md", str(path))
+    assert "* about 75 times" in markdown and "* about 25 times" in markdown

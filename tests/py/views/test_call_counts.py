@@ -10,8 +10,9 @@ import pytest
 from line_logs import random_line_log
 from log_writer import LogWriter, call_record, function_record, line_record
 from proftrace.model.load import load_profile
-from proftrace.views.call_counts import with_all_calls
+from proftrace.model.profile import NO_FUNCTION
 from proftrace.views.line_stats import function_stats
+from proftrace.views.line_table import FunctionKey, function_keys
 
 
 def counts(
@@ -30,7 +31,7 @@ def counts(
     )
     log.end()
     path.write_bytes(log.data())
-    stats = with_all_calls(function_stats([load_profile(str(path))]))
+    stats = function_stats([load_profile(str(path))])
     caller_stats, callee_stats = stats.values()
     found = sorted((c.line, c.calls, c.estimated) for c in callee_stats.lines.callers)
     assert found == sorted((c.line, c.calls, c.estimated) for c in caller_stats.lines.callees)
@@ -63,11 +64,17 @@ def test_missing_calls_are_divided_by_time(
 
 @pytest.mark.parametrize("seed", range(1, 9))
 def test_completed_calls_add_up_and_none_is_taken_away(tmp_path: Path, seed: int) -> None:
-    stats = function_stats([load_profile(str(random_line_log(tmp_path / "r", seed)))])
-    completed = with_all_calls(stats)
-    for key, one in stats.items():
-        before = [call.calls for call in one.lines.callers]
-        after = [call.calls for call in completed[key].lines.callers]
-        assert all(new >= old for new, old in zip(after, before, strict=True))
-        if before:
-            assert sum(after) == max(one.lines.calls, sum(before))
+    profile = load_profile(str(random_line_log(tmp_path / "r", seed)))
+    keys = function_keys(profile)
+    counted: dict[tuple[FunctionKey | None, int, FunctionKey], int] = {}
+    for row, callee in enumerate(profile.edges.callee):
+        caller = profile.edges.caller[row]
+        place = (None if caller == NO_FUNCTION else keys[caller], profile.edges.line[row])
+        before = counted.get((*place, keys[callee]), 0)
+        counted[*place, keys[callee]] = before + profile.edges.calls[row]
+    for key, one in function_stats([profile]).items():
+        after = {(call.other, call.line): call.calls for call in one.lines.callers}
+        before_all = {place: counted[*place, key] for place in after}
+        assert all(after[place] >= before_all[place] for place in after)
+        if after:
+            assert sum(after.values()) == max(one.lines.calls, sum(before_all.values()))
