@@ -1,8 +1,10 @@
 /*
- * demangle.c - see demangle.h. The C++ library does it: where a program had such names, that
+ * demangle.c - see demangle.h. For C++ its library does it: where a program had such names, that
  * library is nearly always there; no part of ours needs it.
  */
 #include "profile/demangle.h"
+
+#include "profile/demangle_rust.h"
 
 #include <dlfcn.h>
 #include <stdbool.h>
@@ -28,27 +30,17 @@ static demangle_fn find_demangler(void)
     return found;
 }
 
-/* Older Rust writes names as C++ does and adds a hash: "core::fmt::write::h0123456789abcdef". */
-static void strip_rust_hash(char *name)
-{
-    const size_t n_hash = 19;
-    size_t n = strlen(name);
-    char *hash = name + n - n_hash;
-    if (n <= n_hash || memcmp(hash, "::h", 3) != 0 ||
-        strspn(hash + 3, "0123456789abcdef") != n_hash - 3)
-        return;
-    *hash = '\0';
-}
-
 char *demangle(const char *name)
 {
     demangle_fn function;
     char *text = NULL;
     int status;
-    if (name[0] == '_' && name[1] == 'Z' && (function = find_demangler()) != NULL)
+    if (name[0] == '_' && name[1] == 'R')
+        text = demangle_rust(name);
+    else if (name[0] == '_' && name[1] == 'Z' && (function = find_demangler()) != NULL)
         text = function(name, NULL, NULL, &status);
     if (text == NULL)
         return strdup(name);
-    strip_rust_hash(text);
+    demangle_old_rust(text);
     return text;
 }
