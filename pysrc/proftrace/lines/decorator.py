@@ -24,31 +24,22 @@ class Profile:
     """Marks functions, methods and classes to be profiled; does nothing while no session runs.
 
     `setup_config`, `write_config`, `show_config` and `output_prefix` say what switches it on and
-    what comes of it, as in line_profiler; they may be changed until the program ends.
+    what comes of it, as in line_profiler; they may be changed until the program ends. What
+    pyproject.toml says about all but the first is read when one of them is looked at.
     """
+
+    output_prefix: str
+    write_config: dict[str, bool]
+    show_config: dict[str, bool]
 
     def __init__(self) -> None:
         """Start without a session."""
         self._add: Callable[[object], object] | None = None
         self._profiler: LineProfiler | None = None
         self.enabled: bool | None = None  # None: nobody has decided yet
-        self.output_prefix = "profile_output"
         self.setup_config: dict[str, list[str]] = {
             "environ_flags": ["LPROF", "LINE_PROFILE"],
             "cli_flags": ["--line-profile", "--line_profile"],
-        }
-        self.write_config = {
-            "lprof": True,
-            "text": True,
-            "timestamped_text": True,
-            "stdout": True,
-        }
-        self.show_config = {
-            "sort": True,
-            "stripzeros": True,
-            "rich": True,
-            "details": False,
-            "summarize": True,
         }
 
     def __call__[T](self, thing: T) -> T:
@@ -111,7 +102,12 @@ class Profile:
         self._started().__exit__()
 
     def __getattr__(self, name: str) -> object:
-        """Have the methods of a LineProfiler too."""
+        """Read the configuration when it is asked for; have the methods of a LineProfiler too."""
+        if name in ("output_prefix", "write_config", "show_config"):
+            from proftrace.api.explicit import configure
+
+            configure(self)
+            return vars(self)[name]
         if name.startswith("_"):
             raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
         return getattr(self._started(), name)
