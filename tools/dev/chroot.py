@@ -13,7 +13,7 @@ import platform
 import re
 import shutil
 import subprocess
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -21,8 +21,8 @@ from tools.dev import system
 from tools.dev.console import LOGS, ROOT, DevError, run
 
 SUITE = "forky"
-# Sources of interpreters that only an older release still has.
-SOURCE_SUITES = (SUITE, "trixie")
+# Where the source of an interpreter is asked for, in this order: mirrors do not keep each of them.
+SOURCE_SUITES = (SUITE, "sid", "trixie")
 APT_FOLDER = Path("/etc/apt")
 SCRIPTS = Path("/usr/share/debootstrap/scripts")
 CERTIFICATES = "etc/ssl/certs/ca-certificates.crt"
@@ -37,6 +37,26 @@ BUILD_PACKAGES = (
     *("dpkg-dev", "xz-utils", "zlib1g-dev", "libssl-dev", "libffi-dev", "libbz2-dev"),
     *("liblzma-dev", "libsqlite3-dev", "libexpat1-dev", "uuid-dev"),
 )
+# Leaves the archive of a source package in the working folder: $1 is its name, the rest suites.
+FETCH_SOURCE = """
+name=$1; shift
+for suite; do
+    rm -f ./*
+    if apt-get source --download-only --target-release "$suite" "$name"; then
+        rm -f ./*.debian.tar.*
+        exit 0
+    fi
+done
+exit 1
+"""
+# Builds an archive in the working folder: $1 is where the interpreter goes.
+BUILD_PYTHON = """
+tar --strip-components=1 -xf ./*.tar.*
+./configure --prefix="$1" --disable-gil --with-ensurepip=install \
+    --without-static-libpython --disable-test-modules
+make -j"$(nproc)"
+make install
+"""
 # Inside the namespace: $1 is the new root, the rest the command and its arguments.
 ENTER = """
 set -e
@@ -57,6 +77,18 @@ PASSED_ON = re.compile(
 def cache_folder() -> Path:
     base = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
     return Path(base) / "proftrace"
+
+
+def sources_folder() -> Path:
+    return cache_folder() / "sources"
+
+
+def own_archive(version: str) -> Path | None:
+    """Return the newest source archive of a version that somebody has put into the cache."""
+    pattern = re.compile(rf"python[-_]?{re.escape(version)}[._].*\.tar\.(xz|gz|bz2)", re.I)
+    found = sources_folder().glob("*") if sources_folder().is_dir() else ()
+    archives = [path for path in found if pattern.fullmatch(path.name)]
+    return max(archives, key=lambda path: path.stat().st_mtime, default=None)
 
 
 def find_mirror(sources: Sequence[str], codename: str) -> str | None:
@@ -115,25 +147,24 @@ class Chroot:
         outside = ["unshare", "--mount", "--propagation", "private", "sh", "-c", ENTER, "enter"]
         return [*outside, str(self.path), *inside]
 
-    def run(self, title: str, *command: str) -> None:
-        words = self.enter(*command)
-        run(title, words, environment=self.variables, log="chroot.log")
+    def run(self, title: str, *command: str, folder: str = "/", check: bool = True) -> int:
+        """Run a command inside; return its exit status, which is 0 unless `check` is off."""
+        words = self.enter(*command, folder=folder)
+        return run(title, words, environment=self.variables, log="chroot.log", check=check)
 
-    def step(self, name: str, title: str, *commands: Sequence[str], key: str = "") -> None:
-        """Run commands once in the life of the system, or whenever the key is another one."""
+    def step(self, name: str, make: Callable[[], object], *, key: str = "") -> None:
+        """Do something once in the life of the system, or whenever the key is another one."""
         stamp = self.path / "var" / "lib" / "proftrace" / name
         if stamp.exists() and stamp.read_text() == key:
             return
-        for command in commands:
-            self.run(title, *command)
+        make()
         stamp.parent.mkdir(parents=True, exist_ok=True)
         stamp.write_text(key)
 
-    def bootstrap(self) -> None:
+    def bootstrap(self, mirror: str) -> None:
         """Make the base system; an unfinished one never has the final name."""
         if self.path.exists():
             return
-        mirror = read_mirror()
         unfinished = self.path.with_suffix(".new")
         shutil.rmtree(unfinished, ignore_errors=True)
         command: list[object] = ["debootstrap", "--variant=minbase", SUITE, unfinished, mirror]
@@ -141,27 +172,35 @@ class Chroot:
             command.append(SCRIPTS / "sid")  # older than the release: the rules are the same
         title = f"debootstrap {SUITE} in {self.path}"
         run(title, command, environment=os.environ, log="chroot.log")
-        sources = [f"deb {mirror} {SUITE} main"]
-        sources += [f"deb-src {mirror} {suite} main" for suite in SOURCE_SUITES]
-        (unfinished / "etc/apt/sources.list").write_text("\n".join(sources) + "\n")
         # Mirrors lag behind, and what this is for loses nothing by that.
         settings = 'Acquire::Check-Valid-Until "false";\nAPT::Sandbox::User "root";\n'
         (unfinished / "etc/apt/apt.conf.d/90proftrace").write_text(settings)
         unfinished.rename(self.path)
 
+    def name_sources(self, mirror: str) -> None:
+        """Tell apt inside where packages and sources are."""
+        sources = [f"deb {mirror} {SUITE} main"]
+        sources += [f"deb-src {mirror} {suite} main" for suite in SOURCE_SUITES]
+        (self.path / "etc/apt/sources.list").write_text("\n".join(sources) + "\n")
+
     def install(self, name: str, *packages: str) -> None:
         """Install packages, once for each content of a set."""
-        install = ("apt-get", "install", "-y", "--no-install-recommends", *packages)
-        update = ("apt-get", "update")
-        key = " ".join(packages)
-        self.step(f"packages-{name}", f"apt: {name}", update, install, key=key)
+
+        def make() -> None:
+            self.run("apt: lists", "apt-get", "update")
+            words = ("apt-get", "install", "-y", "--no-install-recommends", *packages)
+            self.run(f"apt: {name}", *words)
+
+        self.step(f"packages-{name}", make, key=" ".join(packages))
 
     def prepare(self) -> None:
         if os.geteuid() != 0:
             raise DevError("only root can make the system that this interpreter runs in")
         system.ensure(NEEDS)
         with self.locked():
-            self.bootstrap()
+            mirror = read_mirror()
+            self.bootstrap(mirror)
+            self.name_sources(mirror)
             for name in ("etc/resolv.conf", "etc/hosts"):
                 if Path("/", name).exists():
                     shutil.copyfile(Path("/", name), self.path / name)
@@ -175,22 +214,40 @@ class Chroot:
         return f"/usr/bin/{name}"
 
     def free_threaded_python(self, version: str) -> str:
-        """Return the path inside of a build without the GIL, made from Debian's source."""
+        """Return the path inside of a build without the GIL, made from Debian's source.
+
+        An archive that somebody has put into the cache (Python-3.14.0.tar.xz) comes first.
+        """
         home = f"/opt/python{version}t"
-        folder = f"/usr/src/python{version}t"
-        source = f"python{version}"
-        build = (
-            f"rm -rf {folder} && mkdir -p {folder} && cd {folder} &&"
-            f" apt-get update && apt-get source --download-only {source} &&"
-            " tar --strip-components=1 -xf *.orig.tar.xz &&"
-            f" ./configure --prefix={home} --disable-gil --with-ensurepip=install"
-            " --without-static-libpython --disable-test-modules &&"
-            f" make -j{os.cpu_count()} && make install && cd / && rm -rf {folder}"
-        )
+        own = own_archive(version)
         with self.locked():
             self.install("build of CPython", *BUILD_PACKAGES)
-            self.step(f"python{version}t", f"python{version}t built", ("sh", "-ec", build))
+            if own is not None or not (self.path / home.lstrip("/") / "bin/python3").exists():
+                key = own.name if own else ""
+                name = f"python{version}t"
+                self.step(name, lambda: self.build_python(version, home, own), key=key)
         return f"{home}/bin/python{version}"
+
+    def build_python(self, version: str, home: str, archive: Path | None) -> None:
+        """Build CPython without the GIL, from an archive or from the first source there is."""
+        name = f"python{version}"
+        folder = f"/usr/src/{name}t"
+        outside = self.path / folder.lstrip("/")
+        shutil.rmtree(outside, ignore_errors=True)
+        outside.mkdir(parents=True)
+        if archive is not None:
+            shutil.copy(archive, outside)
+        else:
+            self.run("apt: lists", "apt-get", "update")
+            fetch = ("sh", "-c", FETCH_SOURCE, "fetch", name, *SOURCE_SUITES)
+            if self.run(f"{name}: source", *fetch, folder=folder, check=False):
+                raise DevError(
+                    f"the mirror has no source of {name} ({', '.join(SOURCE_SUITES)});"
+                    f" put an archive (Python-{version}.0.tar.xz) into {sources_folder()}"
+                )
+        build = ("sh", "-ec", BUILD_PYTHON, "build", home)
+        self.run(f"{name}t built", *build, folder=folder)
+        shutil.rmtree(outside)
 
     def copy_project(self) -> Path:
         """Bring the copy of the working tree inside up to date; return its path outside."""
