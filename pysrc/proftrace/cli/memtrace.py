@@ -33,16 +33,19 @@ def main(argv: Sequence[str] | None = None) -> int:
 def _dispatch(words: list[str]) -> int:
     if words and words[0] in COMMANDS:
         return COMMANDS[words[0]](words[1:])
+    from proftrace.cli import memray_words
     from proftrace.cli.options import Parser, add_version
 
     parser = Parser("memtrace", description=DESCRIPTION, epilog=_command_list())
     parser.usage = "memtrace command [options] ..."
     add_version(parser, "memtrace")
+    memray_words.add_memray_options(parser, "")
     if not words:
         parser.print_usage(sys.stderr)
         return 2
     if not words[0].startswith("-"):
-        parser.error(f"there is no command {words[0]!r}; commands: {', '.join(COMMANDS)}")
+        instead = memray_words.COMMANDS.get(words[0], f"commands: {', '.join(COMMANDS)}")
+        parser.error(f"there is no command {words[0]!r}; {instead}")
     parser.parse_args(words)
     parser.error("no command given")
 

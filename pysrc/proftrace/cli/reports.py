@@ -8,6 +8,7 @@ import sys
 from argparse import ArgumentTypeError, Namespace, _ArgumentGroup
 from collections.abc import Sequence
 
+from proftrace.cli import memray_words
 from proftrace.cli.captures import (
     add_captures,
     default_name,
@@ -53,12 +54,19 @@ def summary(words: Sequence[str]) -> int:
     """Print the places that hold the most memory."""
     parser = _parser("summary", summary.__doc__)
     _add_selection(parser)
-    parser.add_argument("-n", "--rows", type=_count, metavar="N", help="rows to show; 0: all")
+    parser.add_argument(
+        *("-n", "--rows", "-r", "--max-rows"),
+        type=_count,
+        metavar="N",
+        help="rows to show; 0: all",
+    )
     parser.add_argument(
         "-s",
         "--sort",
-        choices=("own", "total", "allocs"),
+        "--sort-column",
+        type=_sort_column,
         default="own",
+        metavar="own|total|allocs",
         help="what the function allocated itself, with callees, or the number (default: own)",
     )
     parser.add_argument("--by-function", action="store_true", help="a row a function, not a line")
@@ -84,21 +92,33 @@ def stats(words: Sequence[str]) -> int:
     """Print numbers of the whole run."""
     parser = _parser("stats", stats.__doc__)
     parser.add_argument("--json", action="store_true", help="as JSON")
-    parser.add_argument("-n", "--largest", type=_count, default=5, metavar="N", help="places (5)")
+    parser.add_argument(
+        *("-n", "--largest", "--num-largest"),
+        type=_count,
+        default=5,
+        metavar="N",
+        help="places (5)",
+    )
+    _add_output(parser, "a file to write to (default: standard output)")
     options = _parse(parser, words)
     from proftrace.render.stats import StatsOptions, render_stats
 
+    output = _output(options, "stats", "txt") if options.output else "-"
     profile = load_captures(options)
-    bar = terminal_of(sys.stdout).symbol("█", "#") if sys.stdout.isatty() else "#"
+    on_screen = output == "-" and sys.stdout.isatty()
+    bar = terminal_of(sys.stdout).symbol("█", "#") if on_screen else "#"
     settings = StatsOptions(largest=options.largest, json=options.json, bar=bar)
-    sys.stdout.write(render_stats(profile, settings))
+    text = render_stats(profile, settings)
+    if options.output:
+        return _write(output, text, options)
+    sys.stdout.write(text)
     return 0
 
 
 def transform(words: Sequence[str]) -> int:
     """Write a capture in another format (csv)."""
     parser = _parser("transform", transform.__doc__, usage="csv [options] CAPTURE ...")
-    parser.add_argument("format", choices=("csv",), help="what to write")
+    parser.add_argument("format", type=_format, metavar="csv", help="what to write")
     _add_output(parser, "the file (default: memtrace-csv-<capture>.csv)")
     _add_selection(parser)
     options = _parse(parser, words)
@@ -178,7 +198,9 @@ def _is_running(pid: int) -> bool:
 
 def _parser(name: str, description: str | None, usage: str = "[options] CAPTURE ...") -> Parser:
     """Return a parser for captures; `usage` is what comes behind the command's name."""
-    return Parser(f"memtrace {name}", description=description, usage=f"memtrace {name} {usage}")
+    parser = Parser(f"memtrace {name}", description=description, usage=f"memtrace {name} {usage}")
+    memray_words.add_memray_options(parser, name)
+    return parser
 
 
 def _parse(parser: Parser, words: Sequence[str]) -> Namespace:
@@ -216,6 +238,23 @@ def _selection(options: Namespace) -> Selection:
     if options.temporary_allocations:
         return Selection.TEMPORARY
     return Selection.ALL if getattr(options, "all", False) else Selection.PEAK
+
+
+def _sort_column(text: str) -> str:
+    """Return what to sort by; memray's numbers of columns are accepted too."""
+    numbers = {"1": "total", "2": "total", "3": "own", "4": "own", "5": "allocs"}
+    column = numbers.get(text, text)
+    if column not in numbers.values():
+        raise ArgumentTypeError(f"{text!r} is none of own, total, allocs")
+    return column
+
+
+def _format(text: str) -> str:
+    """Return the format of `transform`."""
+    if text != "csv":
+        instead = memray_words.FORMATS.get(text, "choose csv")
+        raise ArgumentTypeError(f"invalid choice: {text!r}; {instead}")
+    return text
 
 
 def _count(text: str) -> int:

@@ -79,6 +79,7 @@ def read_plain(words: Sequence[str]) -> tuple[RunOptions, Target] | None:
 
 def parse(words: Sequence[str]) -> tuple[RunOptions, Target]:
     """Return the same for any words."""
+    from proftrace.cli.memray_words import add_memray_options
     from proftrace.cli.options import TargetParser
     from proftrace.cli.sizes import ring_size, sample_size
 
@@ -115,6 +116,7 @@ def parse(words: Sequence[str]) -> tuple[RunOptions, Target]:
         metavar="SIZE",
         help='the same, and the last events up to this size ("64 MB")',
     )
+    add_memray_options(parser, "run")
     options, target = parser.parse_target(words)
     if options.aggregate and options.ring:
         parser.error("--aggregate keeps no events, --ring keeps the last ones: choose one of them")

@@ -126,7 +126,7 @@ def test_line_results_are_not_for_memtrace(
     ("words", "status", "message"),
     [
         ([], 2, "usage: memtrace command"),
-        (["tree", "x"], 2, "there is no command 'tree'; commands: run, flamegraph"),
+        (["trees", "x"], 2, "there is no command 'trees'; commands: run, flamegraph"),
         (["--what"], 2, "unrecognized arguments: --what"),
         (["run"], 2, "nothing to run"),
         (["run", "missing.py"], 2, "cannot read script 'missing.py'"),
