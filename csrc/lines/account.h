@@ -369,7 +369,8 @@ struct account_totals {
     uint32_t n_codes;
     struct call_total *edges;
     uint32_t n_edges;
-    size_t n_bytes; /* owned pages */
+    size_t n_bytes;    /* owned pages */
+    size_t edge_bytes; /* owned pages of the edges, if they are not in those; else 0 */
 };
 
 /*

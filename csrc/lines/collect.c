@@ -2,6 +2,7 @@
 #include "lines/collect.h"
 
 #include "base/ticks.h"
+#include "lines/collect_edges.h"
 
 /*
  * The shortest and the longest hit of a difference are known if the earlier moment had none or a
@@ -108,7 +109,11 @@ int collect_totals(const struct collection *collection, struct account_totals *t
 {
     if (account_sum(totals, ticks_now()) < 0)
         return -1;
-    totals->n_edges = 0;      /* from where calls came is not told apart by time */
+    if (collect_edges(totals, collection->is_on ? &collection->base : totals, &collection->sum) <
+        0) {
+        account_totals_release(totals);
+        return -1;
+    }
     if (!collection->is_on) { /* only the shape of what there is now is of use */
         for (uint32_t i = 0; i < totals->n_codes; i++)
             subtract_code(&totals->codes[i], &totals->codes[i]);

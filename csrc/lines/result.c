@@ -277,19 +277,22 @@ static void put_code_lines(struct result *result, const struct code_total *total
             put_line(result, code, i, &total->lines[i], scale_ns);
 }
 
-static void put_edges(struct result *result, const struct account_totals *totals, double scale_ns)
+/* Calls of functions that are not wanted are no calls, and those that they make nobody's. */
+static void put_edges(struct result *result, const struct account_totals *totals,
+                      const uint8_t *wanted, double scale_ns)
 {
     for (uint32_t i = 0; i < totals->n_edges; i++) {
         const struct call_total *edge = &totals->edges[i];
+        bool is_known = wanted == NULL || wanted[edge->caller];
         struct rec_call rec = {
-            .caller = edge->caller,
-            .line = edge->line,
+            .caller = is_known ? edge->caller : 0,
+            .line = is_known ? edge->line : 0,
             .callee = edge->callee,
             .calls = edge->calls,
             .inclusive_ns = duration_ns(edge->inclusive, scale_ns),
             .exclusive_ns = duration_ns(edge->exclusive, scale_ns),
         };
-        if (edge->callee != 0)
+        if (edge->callee != 0 && (wanted == NULL || wanted[edge->callee]))
             record_put_call(record_begin(result, BLOCK_LINES, 0), &rec);
     }
 }
@@ -323,7 +326,7 @@ static void put_totals(struct result *result, const struct result_settings *sett
     for (uint32_t i = 0; i < totals->n_codes; i++)
         if (wanted == NULL || wanted[totals->codes[i].code->id])
             put_code_lines(result, &totals->codes[i], scale_ns);
-    put_edges(result, totals, scale_ns);
+    put_edges(result, totals, wanted, scale_ns);
     record_put_end(record_begin(result, BLOCK_END, 0),
                    &(struct rec_end){.reason = end_reason, .mono_ns = end->mono_ns});
     block_close(result);

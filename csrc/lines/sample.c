@@ -5,6 +5,7 @@
 #include "lines/sample_cost.h"
 #include "lines/sample_fork.h"
 #include "lines/sample_reach.h"
+#include "lines/sample_rest.h"
 #include "lines/sample_thread.h"
 #include "lines/sample_state.h"
 #include "lines/sample_verdict.h"
@@ -222,6 +223,21 @@ static struct sample_thread *thread_take(void)
     return thread;
 }
 
+void sample_look_anew(struct sample_thread *thread, uint64_t cpu_ns)
+{
+    thread->look.start_ns = mono_now_ns();
+    thread->look.start_cpu_ns = thread->look.cpu_ns = cpu_ns;
+    thread->look.next_ns = thread->look.changed_ns = thread->look.start_ns;
+    thread->look.mean_ns = thread->look.weighed_ns = 0;
+    thread->look.is_parked = false;
+    thread->stretch = 1u << STRETCH_SHIFT;
+    thread->look.start_delay_ns = thread->look.delay_ns = state_delay_ns(thread->tid);
+    thread->look.delay_cpu_ns = cpu_ns;
+    thread->look.mask_cpu_ns = thread->look.pace_cpu_ns = cpu_ns;
+    thread->look.n_handled = thread->n_handled;
+    thread->look.mask_handled = thread->n_handled;
+}
+
 static void thread_begin(struct sample_thread *thread)
 {
     thread->tid = (pid_t)syscall(SYS_gettid);
@@ -232,17 +248,7 @@ static void thread_begin(struct sample_thread *thread)
     thread->start_cpu_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID);
     thread->period_ns = 0;
     meter_hand_over(&thread->meter, 0, thread->start_cpu_ns);
-    thread->look.start_ns = mono_now_ns();
-    thread->look.start_cpu_ns = thread->look.cpu_ns = thread->start_cpu_ns;
-    thread->look.next_ns = thread->look.changed_ns = thread->look.start_ns;
-    thread->look.mean_ns = thread->look.weighed_ns = 0;
-    thread->look.is_parked = false;
-    thread->stretch = 1u << STRETCH_SHIFT;
-    thread->look.start_delay_ns = thread->look.delay_ns = state_delay_ns(thread->tid);
-    thread->look.delay_cpu_ns = thread->start_cpu_ns;
-    thread->look.mask_cpu_ns = thread->look.pace_cpu_ns = thread->start_cpu_ns;
-    thread->look.n_handled = thread->n_handled;
-    thread->look.mask_handled = thread->n_handled;
+    sample_look_anew(thread, thread->start_cpu_ns);
     thread->is_unheard = false;
 }
 
@@ -331,6 +337,7 @@ static void after_fork_in_child(void)
     sample_unlearned = 0;
     was_started = false;
     refusal = NULL;
+    sample_rest_after_fork();
 }
 
 /* ---- start and end -------------------------------------------------------------------------- */

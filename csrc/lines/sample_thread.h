@@ -90,6 +90,9 @@ NODISCARD bool sample_is_tracing(struct peek *peek, uintptr_t state);
 void sample_lock(struct sample_thread *thread);
 void sample_unlock(struct sample_thread *thread);
 
+/* The helper thread, or who takes its place, looks at a thread from now on, at this CPU time. */
+void sample_look_anew(struct sample_thread *thread, uint64_t cpu_ns);
+
 /* Makes a thread that has ended ready for another one. */
 void sample_bury(struct sample_thread *thread);
 

@@ -112,6 +112,14 @@ void wake_stop(void)
         signal(SIGURG, SIG_DFL);
 }
 
+void wake_rest(void)
+{
+    if (wake_signal() != SIGURG)
+        return;
+    wake_stop();
+    __atomic_store_n(&number, 0, __ATOMIC_RELEASE);
+}
+
 int wake_self(pid_t tid)
 {
     sigset_t only, before;

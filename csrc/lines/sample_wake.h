@@ -45,6 +45,9 @@ NODISCARD const char *wake_start(wake_handler handler, bool wants_perf, bool wan
 /* Gives the signal back, if nothing can go wrong with that. */
 void wake_stop(void);
 
+/* The same for a while: wake_signal_moved takes one again. */
+void wake_rest(void);
+
 /*
  * To be called now and then: whether the program has taken our signal for itself. Then another one
  * has been taken by now, or there is none, and all threads have to be armed anew.

@@ -44,6 +44,8 @@ static int totals_alloc(struct account_totals *totals, uint32_t n_edges)
 void account_totals_release(struct account_totals *totals)
 {
     pages_free(totals->codes, totals->n_bytes);
+    if (totals->edge_bytes != 0)
+        pages_free(totals->edges, totals->edge_bytes);
     totals->codes = NULL;
 }
 

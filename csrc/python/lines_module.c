@@ -13,6 +13,7 @@
 #include "python/collector.h"
 #include "python/exactness.h"
 #include "python/exits.h"
+#include "python/listening.h"
 #include "python/monitor.h"
 #include "python/monitor_hot.h"
 #include "python/replaced_code.h"
@@ -145,30 +146,6 @@ static PyObject *lines_open(PyObject *self, PyObject *unused)
     Py_RETURN_NONE;
 }
 
-PyDoc_STRVAR(silence_doc, "silence($module, code, /)\n--\n\n"
-                          "Let a profiled code object run without events for now.");
-
-static PyObject *lines_silence(PyObject *self, PyObject *code)
-{
-    struct lines_code *registered = registry_find(code);
-    (void)self;
-    if (registered != NULL)
-        hot_silence(registered);
-    Py_RETURN_NONE;
-}
-
-PyDoc_STRVAR(wake_doc, "wake($module, code, /)\n--\n\n"
-                       "Let a code object that was silenced be heard again.");
-
-static PyObject *lines_wake(PyObject *self, PyObject *code)
-{
-    (void)self;
-    if (registry_find(code) != NULL && !hot_has(code) &&
-        monitor_subscribe((PyCodeObject *)code) < 0)
-        return NULL;
-    Py_RETURN_NONE;
-}
-
 static PyObject *lines_start(PyObject *self, PyObject *args)
 {
     struct ending_settings settings = {0};
@@ -283,7 +260,7 @@ static PyObject *lines_register(PyObject *self, PyObject *args)
         if (code_facts_register((PyCodeObject *)code, source) == NULL)
             return NULL;
         Py_INCREF(code); /* known by its address from now on, so it must stay */
-        if (monitor_subscribe((PyCodeObject *)code) < 0)
+        if (monitor_is_on() && monitor_subscribe((PyCodeObject *)code) < 0)
             return NULL;
     }
     Py_RETURN_NONE;
@@ -346,24 +323,6 @@ static PyObject *lines_decide(PyObject *self, PyObject *args)
     (void)self;
     if (!PyArg_ParseTuple(args, "OOp:decide", &select, &verdicts, &everywhere) ||
         newcomers_ask(select, verdicts) < 0 || (everywhere && monitor_watch_starts() < 0))
-        return NULL;
-    Py_RETURN_NONE;
-}
-
-PyDoc_STRVAR(await_start_doc, "await_start($module, code, /)\n--\n\n"
-                              "Let a code object be decided about when it starts (decide).");
-
-static PyObject *lines_await_start(PyObject *self, PyObject *code)
-{
-    (void)self;
-    if (!PyCode_Check(code)) {
-        PyErr_SetString(PyExc_TypeError, "a code object is needed");
-        return NULL;
-    }
-    if (registry_find(code) != NULL)
-        Py_RETURN_NONE;
-    if ((newcomers_were_dismissed(code) && newcomers_recall() < 0) ||
-        monitor_subscribe_local((PyCodeObject *)code, MONITOR_START) < 0)
         return NULL;
     Py_RETURN_NONE;
 }
@@ -437,8 +396,10 @@ static PyObject *lines_finish(PyObject *self, PyObject *unused)
 static PyMethodDef methods[] = {
     {"start", lines_start, METH_VARARGS, start_doc},
     {"open", lines_open, METH_NOARGS, open_doc},
-    {"silence", lines_silence, METH_O, silence_doc},
-    {"wake", lines_wake, METH_O, wake_doc},
+    {"claim", listening_claim, METH_NOARGS, listening_claim_doc},
+    {"release", listening_release, METH_NOARGS, listening_release_doc},
+    {"silence", listening_silence, METH_O, listening_silence_doc},
+    {"wake", listening_wake, METH_O, listening_wake_doc},
     {"save_every", lines_save_every, METH_VARARGS, save_every_doc},
     {"follow_starts", lines_follow_starts, METH_O, follow_starts_doc},
     {"exec_is_followed", lines_exec_is_followed, METH_O, exec_is_followed_doc},
@@ -447,7 +408,7 @@ static PyMethodDef methods[] = {
     {"allow_hot", lines_allow_hot, METH_VARARGS, allow_hot_doc},
     {"register", lines_register, METH_VARARGS, register_doc},
     {"decide", lines_decide, METH_VARARGS, decide_doc},
-    {"await_start", lines_await_start, METH_O, await_start_doc},
+    {"await_start", listening_await_start, METH_O, listening_await_start_doc},
     {"watch", lines_watch, METH_O, watch_doc},
     {"hit_rules", lines_hit_rules, METH_O, hit_rules_doc},
     {"on_code_change", lines_on_code_change, METH_O, on_code_change_doc},

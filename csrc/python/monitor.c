@@ -331,11 +331,58 @@ done:
     return result;
 }
 
+bool monitor_is_on(void)
+{
+    return tool_id >= 0;
+}
+
+/* A tool that gets the id after us must not get our callbacks and events with it (up to 3.13). */
+static int remove_callbacks(PyObject *monitoring)
+{
+    PyObject *events = PyObject_GetAttrString(monitoring, "events");
+    int result = events == NULL ? -1 : 0;
+    for (size_t i = 0; i < sizeof subscriptions / sizeof subscriptions[0] && result == 0; i++) {
+        PyObject *number = PyObject_GetAttrString(events, subscriptions[i].event);
+        PyObject *done = number == NULL ? NULL
+                                        : PyObject_CallMethod(monitoring, "register_callback",
+                                                              "iOO", tool_id, number, Py_None);
+        result = done == NULL ? -1 : 0;
+        Py_XDECREF(done);
+        Py_XDECREF(number);
+    }
+    Py_XDECREF(events);
+    return result;
+}
+
+int monitor_release(void)
+{
+    PyObject *monitoring = PySys_GetObject("monitoring"); /* borrowed */
+    PyObject *done;
+    int given_back = tool_id;
+    if (!monitor_is_on())
+        return 0;
+    hot_release();
+    own_events_release();
+    done = PyObject_CallFunction(set_events, "ii", tool_id, 0);
+    global_is_on = false;
+    if (done == NULL || remove_callbacks(monitoring) < 0) {
+        Py_XDECREF(done);
+        return -1;
+    }
+    Py_DECREF(done);
+    tool_id = -1;
+    done = PyObject_CallMethod(monitoring, "free_tool_id", "i", given_back);
+    Py_XDECREF(done);
+    return done == NULL ? -1 : 0;
+}
+
 int monitor_start(void)
 {
     PyObject *monitoring = PySys_GetObject("monitoring"); /* borrowed */
     PyObject *events = NULL;
     int result = -1;
+    if (monitor_is_on())
+        return 0;
     if (monitoring == NULL) {
         PyErr_SetString(PyExc_RuntimeError, "this interpreter has no sys.monitoring");
         return -1;
@@ -345,8 +392,10 @@ int monitor_start(void)
     if (PyType_Ready(&callback_type) < 0 || claim_tool_id(monitoring) < 0)
         return -1;
     events = PyObject_GetAttrString(monitoring, "events");
-    set_local_events = PyObject_GetAttrString(monitoring, "set_local_events");
-    set_events = PyObject_GetAttrString(monitoring, "set_events");
+    if (set_events == NULL) {
+        set_local_events = PyObject_GetAttrString(monitoring, "set_local_events");
+        set_events = PyObject_GetAttrString(monitoring, "set_events");
+    }
     if (events == NULL || set_local_events == NULL || set_events == NULL)
         goto done;
     for (size_t i = 0; i < sizeof subscriptions / sizeof subscriptions[0]; i++)

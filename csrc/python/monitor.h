@@ -15,8 +15,20 @@
 
 #include <stdbool.h>
 
-/* Claims an id and installs the callbacks. -1 with an exception set (RuntimeError: none free). */
+/*
+ * Claims an id and installs the callbacks, unless that is so already. -1 with an exception set
+ * (RuntimeError: none free).
+ */
 NODISCARD int monitor_start(void);
+
+/* Whether there is an id. Without one no code has events, and none can be subscribed. */
+NODISCARD bool monitor_is_on(void);
+
+/*
+ * Gives the id back, with its callbacks and global events; all local ones have to be away. -1 with
+ * an exception set.
+ */
+NODISCARD int monitor_release(void);
 
 /* MONITOR_START: only when it starts, to decide about it then (newcomers.h). */
 enum monitor_events { MONITOR_NOTHING, MONITOR_COLD, MONITOR_HOT, MONITOR_START };

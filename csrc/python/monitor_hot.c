@@ -3,6 +3,7 @@
 
 #include "base/ticks.h"
 #include "lines/sample.h"
+#include "lines/sample_rest.h"
 #include "python/code_facts.h"
 #include "python/counting.h"
 #include "python/newcomers.h"
@@ -19,6 +20,7 @@ static PyObject *set_events;       /* owned */
 static PyObject *disable;          /* owned: what a callback returns to have no more of an event */
 static bool is_allowed_without_samples;
 static bool raise_is_on;
+static bool watches_others;
 
 /* ---- callbacks ------------------------------------------------------------------------------ */
 
@@ -259,10 +261,21 @@ int hot_prepare(const struct hot_events *wanted)
 {
     PyObject *monitoring = PySys_GetObject("monitoring"); /* borrowed */
     events = *wanted;
+    if (set_events != NULL) { /* the id was given back meanwhile */
+        sample_go_on();
+        return watches_others ? other_tools_watch(turn_all_cold) : 0;
+    }
     set_local_events = PyObject_GetAttrString(monitoring, "set_local_events");
     set_events = PyObject_GetAttrString(monitoring, "set_events");
     disable = PyObject_GetAttrString(monitoring, "DISABLE");
     return set_local_events == NULL || set_events == NULL || disable == NULL ? -1 : 0;
+}
+
+void hot_release(void)
+{
+    raise_is_on = false;
+    other_tools_ignore();
+    sample_rest();
 }
 
 void hot_listen_to(long bit)
@@ -277,6 +290,7 @@ int hot_allow(uint64_t n_events, bool anyway)
         PyErr_NoMemory();
         return -1;
     }
+    watches_others = true;
     return other_tools_watch(turn_all_cold);
 }
 

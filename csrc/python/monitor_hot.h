@@ -20,8 +20,11 @@ struct hot_events {
     long raise_bit;      /* to be added to them while something is hot; 0 = it is local */
 };
 
-/* To be called once. -1 with an exception set. */
+/* To be called whenever there is a tool id. -1 with an exception set. */
 NODISCARD int hot_prepare(const struct hot_events *events);
+
+/* The tool id is going to be given back; nothing is hot, and no code has events. */
+void hot_release(void);
 
 /* One global event more is subscribed from now on; the caller does that. */
 void hot_listen_to(long bit);

@@ -8,6 +8,7 @@
 enum announcement { SETTRACE, SETPROFILE, SETTRACE_ALL, SETPROFILE_ALL, USE_TOOL_ID, N_ANNOUNCED };
 
 static PyObject *real[N_ANNOUNCED]; /* owned */
+static bool is_installed[N_ANNOUNCED];
 static void (*tool_arrives)(enum cold_reason reason);
 
 /* None takes a trace function away. */
@@ -62,6 +63,33 @@ static PyMethodDef announcers[N_ANNOUNCED] = {
     [USE_TOOL_ID] = STAND_IN("use_tool_id", announced_use_tool_id),
 };
 
+/* In the order of the table, until one fails. */
+static int install_announcers(PyObject *sys, PyObject *monitoring)
+{
+    for (int which = 0; which < N_ANNOUNCED; which++) {
+        if (is_installed[which])
+            continue;
+        Py_XSETREF(real[which],
+                   stand_in_install(which == USE_TOOL_ID ? monitoring : sys, &announcers[which]));
+        if (real[which] == NULL)
+            return -1;
+        is_installed[which] = true;
+    }
+    return 0;
+}
+
+void other_tools_ignore(void)
+{
+    PyObject *sys = PyImport_ImportModule("sys");
+    PyObject *monitoring = PySys_GetObject("monitoring"); /* borrowed */
+    for (int which = 0; which < N_ANNOUNCED && sys != NULL && monitoring != NULL; which++)
+        if (is_installed[which] && stand_in_remove(which == USE_TOOL_ID ? monitoring : sys,
+                                                   &announcers[which], real[which]))
+            is_installed[which] = false;
+    Py_XDECREF(sys);
+    PyErr_Clear();
+}
+
 /* ---- greenlets ------------------------------------------------------------------------------ */
 
 static bool is_greenlet(PyObject *name, PyObject *module)
@@ -88,7 +116,11 @@ static int modules_change(PyDict_WatchEvent event, PyObject *modules, PyObject *
 /* Without a watcher (there are eight), code that gets busy notices. */
 static void watch_modules(void)
 {
-    int watcher = PyDict_AddWatcher(modules_change);
+    static bool is_watching;
+    int watcher = is_watching ? -1 : PyDict_AddWatcher(modules_change);
+    if (is_watching)
+        return;
+    is_watching = true;
     if (watcher < 0 || PyDict_Watch(watcher, PyImport_GetModuleDict()) < 0)
         PyErr_Clear();
 }
@@ -116,10 +148,8 @@ int other_tools_watch(void (*arrives)(enum cold_reason reason))
     PyObject *monitoring = PySys_GetObject("monitoring"); /* borrowed */
     int result = sys == NULL || monitoring == NULL ? -1 : 0;
     tool_arrives = arrives;
-    for (int which = 0; which < N_ANNOUNCED && result == 0; which++) {
-        real[which] = stand_in_install(which == USE_TOOL_ID ? monitoring : sys, &announcers[which]);
-        result = real[which] == NULL ? -1 : 0;
-    }
+    if (result == 0)
+        result = install_announcers(sys, monitoring);
     Py_XDECREF(sys);
     if (result == 0)
         watch_modules();

@@ -17,6 +17,9 @@
  */
 NODISCARD int other_tools_watch(void (*arrives)(enum cold_reason reason));
 
+/* Puts the real functions back; other_tools_watch may be called again. */
+void other_tools_ignore(void);
+
 /*
  * Whether another tool has an id, a thread a trace or profile function, or the program greenlets:
  * COLD_TOOL, COLD_TRACE, COLD_STACKS or COLD_JIT; COLD_UNASKED if nothing is in the way. Needs the

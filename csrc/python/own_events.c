@@ -18,6 +18,7 @@ enum guarded {
 
 static PyObject *real[N_GUARDED]; /* owned */
 static PyMethodDef guards[N_GUARDED];
+static bool is_installed[N_GUARDED];
 static int tool_id = -1;
 
 static bool is_for_us(PyObject *args)
@@ -85,11 +86,21 @@ int own_events_guard(int our_tool_id)
     PyObject *monitoring = PySys_GetObject("monitoring"); /* borrowed */
     tool_id = our_tool_id;
     for (int which = 0; which < N_GUARDED; which++) {
-        if (!PyObject_HasAttrString(monitoring, guards[which].ml_name))
+        if (is_installed[which] || !PyObject_HasAttrString(monitoring, guards[which].ml_name))
             continue;
-        real[which] = stand_in_install(monitoring, &guards[which]);
+        Py_XSETREF(real[which], stand_in_install(monitoring, &guards[which]));
         if (real[which] == NULL)
             return -1;
+        is_installed[which] = true;
     }
     return 0;
+}
+
+void own_events_release(void)
+{
+    PyObject *monitoring = PySys_GetObject("monitoring"); /* borrowed */
+    tool_id = -1;
+    for (int which = 0; which < N_GUARDED; which++)
+        if (is_installed[which] && stand_in_remove(monitoring, &guards[which], real[which]))
+            is_installed[which] = false;
 }

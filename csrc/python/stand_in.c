@@ -23,6 +23,18 @@ PyObject *stand_in_install(PyObject *module, PyMethodDef *method)
     return real;
 }
 
+bool stand_in_remove(PyObject *module, const PyMethodDef *method, PyObject *real)
+{
+    PyObject *now = PyObject_GetAttrString(module, method->ml_name);
+    bool is_ours =
+        now != NULL && PyCFunction_Check(now) && ((PyCFunctionObject *)now)->m_ml == method;
+    Py_XDECREF(now);
+    if (is_ours && PyObject_SetAttrString(module, method->ml_name, real) < 0)
+        is_ours = false;
+    PyErr_Clear();
+    return is_ours;
+}
+
 PyObject *stand_in_install_os(PyMethodDef *method)
 {
     PyObject *posix = PyImport_ImportModule("posix");

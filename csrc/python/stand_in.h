@@ -9,6 +9,8 @@
 
 #include "base/compiler.h"
 
+#include <stdbool.h>
+
 /* For tables of PyMethodDef. */
 #define STAND_IN(name, function) \
     {name, (PyCFunction)(void (*)(void))(function), METH_VARARGS | METH_KEYWORDS, NULL}
@@ -19,6 +21,12 @@
  * and has to live on.
  */
 NODISCARD PyObject *stand_in_install(PyObject *module, PyMethodDef *method);
+
+/*
+ * Puts the real function back. False if somebody else has taken its place meanwhile, who may call
+ * ours; no exception is left.
+ */
+NODISCARD bool stand_in_remove(PyObject *module, const PyMethodDef *method, PyObject *real);
 
 /* The same for a function of `posix`, which is one of `os` too. */
 NODISCARD PyObject *stand_in_install_os(PyMethodDef *method);

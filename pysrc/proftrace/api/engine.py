@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import os
+import sys
 import threading
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from types import CodeType
+from typing import Protocol
+from weakref import WeakSet
 
 from proftrace import _lines
 from proftrace.errors import ProftraceError
@@ -14,23 +17,38 @@ from proftrace.lines.register import Register
 from proftrace.lines.sources import SourceTexts
 
 
+class Follower(Protocol):
+    """Who wants to hear of code that takes the place of code."""
+
+    def follow(self, old: CodeType, new: CodeType) -> None:
+        """A function with the one code object is about to get the other, which is registered."""
+
+
 class Engine:
-    """Registers code, and lets it have events only while somebody wants to hear of it."""
+    """Registers code, and lets it have events only while somebody wants to hear of it.
+
+    While nobody wants to hear of any, there is no tool id, no event and no thread of ours.
+    """
 
     def __init__(self) -> None:
         """Start the tracer, unless `lprof` has. Raises ProftraceError if that cannot be."""
         self._lock = threading.Lock()
         self._listeners: dict[int, int] = {}  # by address: registered code is never freed
         self._is_session = session.running is not None
+        self.followers: WeakSet[Follower] = WeakSet()
         if session.running is not None:
             self.register: Register = session.running
             return
         try:
             _lines.open()
             session.allow_hot(False)
+            argv = getattr(sys, "argv", [])
+            session.describe_run(argv[0] if argv else "", argv, False)
         except RuntimeError as error:
             raise ProftraceError(f"cannot profile: {error}") from error
         self.register = Register(SourceTexts(os.getcwd(), None))
+        self.register.followed = self._follow
+        _lines.release()
 
     def add(self, thing: object) -> list[CodeType]:
         """Register the code behind `thing`, without listening to it.
@@ -39,26 +57,45 @@ class Engine:
         """
         with self._lock:
             codes = self.register.add_or_raise(thing)
-            for code in codes:
-                if not self._is_session and not self._listeners.get(id(code)):
-                    _lines.silence(code)
+            self._silence_unheard(codes)
         return codes
 
-    def listen(self, codes: Iterable[CodeType]) -> None:
-        """Let code be heard, and what is nested in it."""
-        with self._lock:
+    def _silence_unheard(self, codes: Iterable[CodeType]) -> None:
+        """Take the events of code away that nobody listens to; under `lprof` everybody does."""
+        if not self._is_session:
             for code in with_nested(codes):
+                if id(code) not in self._listeners:
+                    _lines.silence(code)
+
+    def _follow(self, old: CodeType, new: CodeType) -> None:
+        for follower in list(self.followers):
+            follower.follow(old, new)
+        with self._lock:
+            self._silence_unheard([new])
+
+    def listen(self, codes: Collection[CodeType]) -> None:
+        """Let code objects be heard; ProftraceError when that cannot be."""
+        with self._lock:
+            if codes and not self._listeners and not self._is_session:
+                try:
+                    _lines.claim()
+                except RuntimeError as error:
+                    raise ProftraceError(f"cannot profile: {error}") from error
+            for code in codes:
                 count = self._listeners[id(code)] = self._listeners.get(id(code), 0) + 1
                 if count == 1 and not self._is_session:
                     _lines.wake(code)
 
-    def ignore(self, codes: Iterable[CodeType]) -> None:
+    def ignore(self, codes: Collection[CodeType]) -> None:
         """Take back one `listen`; code that nobody listens to runs at full speed."""
         with self._lock:
-            for code in with_nested(codes):
+            for code in codes:
                 self._listeners[id(code)] -= 1
-                if not self._listeners[id(code)] and not self._is_session:
-                    _lines.silence(code)
+                if not self._listeners[id(code)]:
+                    del self._listeners[id(code)]
+            self._silence_unheard(codes)
+            if not self._listeners and not self._is_session:
+                _lines.release()
 
 
 _engine: Engine | None = None

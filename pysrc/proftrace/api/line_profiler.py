@@ -14,6 +14,7 @@ from proftrace import _lines
 from proftrace.api.engine import engine, with_nested
 from proftrace.api.scoping import members, read_policies
 from proftrace.api.stats import LineStats
+from proftrace.errors import ProftraceError
 from proftrace.lines.register import name_of
 from proftrace.lines.selection import CannotProfileError
 from proftrace.model.load import load_profiles
@@ -37,7 +38,7 @@ class LineProfiler:
         self._counts = threading.local()
         self._threads: set[int] = set()
         self._is_armed = False
-        self._heard: list[CodeType] | None = None  # while it is on
+        self._heard: dict[int, CodeType] | None = None  # while it is on; with what is nested
         for function in functions:
             self.add_function(function)
 
@@ -57,9 +58,16 @@ class LineProfiler:
         new = [code for code in codes if id(code) not in self._codes]
         with self._lock:
             self._codes.update((id(code), code) for code in new)
+            engine().followers.add(self)
             if self._heard is not None:
-                self._heard += new
-                engine().listen(new)
+                fresh = [code for code in with_nested(new) if id(code) not in self._heard]
+                engine().listen(fresh)
+                self._heard.update((id(code), code) for code in fresh)
+
+    def follow(self, old: CodeType, new: CodeType) -> None:
+        """Profile the code that takes the place of a function's (`f.__code__ = ...`)."""
+        if id(old) in self._codes:
+            self._add_codes([new])
 
     def add_callable(
         self,
@@ -162,12 +170,18 @@ class LineProfiler:
         """Be on if anybody wants it; called with the lock."""
         wanted = self._is_armed or bool(self._threads)
         if wanted and self._heard is None:
-            self._heard = list(self._codes.values())
-            engine().listen(self._heard)
+            codes = {id(code): code for code in with_nested(self._codes.values())}
+            try:
+                engine().listen(codes.values())
+            except ProftraceError:
+                self._is_armed = False
+                self._threads.clear()
+                raise
+            self._heard = codes
             self._collector.start()
         elif not wanted and self._heard is not None:
             self._collector.stop()
-            engine().ignore(self._heard)
+            engine().ignore(self._heard.values())
             self._heard = None
 
     # ---- running -------------------------------------------------------------------------------

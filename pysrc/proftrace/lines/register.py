@@ -9,7 +9,7 @@ from proftrace.lines.selection import CannotProfileError, find_code
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
     from types import CodeType, FunctionType
 
     from proftrace.lines.sources import SourceTexts
@@ -34,6 +34,8 @@ class Register:
         self._verdicts: dict[str, bool] = {}
         # By address: equal code objects of different functions are different code.
         self._waiting: dict[int, Namespace] = {}
+        # Who wants to know that other code took the place of a profiled function's: old, new.
+        self.followed: Callable[[CodeType, CodeType], None] | None = None
         _lines.decide(self._select, self._verdicts, False)
         _lines.on_code_change(self._follow)
 
@@ -80,6 +82,8 @@ class Register:
             self._register(code, function.__globals__)
         except ValueError:  # it has no lines
             return
+        if self.followed is not None:
+            self.followed(function.__code__, code)
 
     def _select(self, code: CodeType, namespace: Namespace) -> bool:
         """Register a code object that starts, if it is wanted; called by the tracer."""

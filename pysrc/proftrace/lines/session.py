@@ -56,7 +56,7 @@ def start(settings: Mapping[str, object]) -> None:
         allow_hot(bool(settings.get("clock")))
     except RuntimeError as error:
         raise ProftraceError(f"cannot profile: {error}") from error
-    _describe_run(program, argv, settings.get("targets") is not None)
+    describe_run(program, argv, settings.get("targets") is not None)
     folder = os.getcwd()
     register = Register(SourceTexts(folder, _command_text(argv), program or None))
     running = register
@@ -153,7 +153,7 @@ def _command_text(argv: Sequence[str]) -> str | None:
     return words[position] if position < len(words) else None
 
 
-def _describe_run(program: str, argv: Sequence[str], has_targets: bool) -> None:
+def describe_run(program: str, argv: Sequence[str], has_targets: bool) -> None:
     """Put into the result what was run and by what."""
     facts = {
         "tool": "lprof",

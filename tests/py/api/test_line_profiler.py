@@ -264,22 +264,24 @@ def test_switching_often_is_exact_also_where_code_is_hot() -> None:
 
 
 def test_code_that_nobody_listens_to_has_no_events() -> None:
-    work = make()
+    work, other = make(), make("other")
     profiler = LineProfiler(work)
-    ids = [n for n in range(6) if sys.monitoring.get_tool(n) == "lprof"]
-    assert len(ids) == 1
+    with LineProfiler(other):  # while one is on, there is an id
+        ids = [n for n in range(6) if sys.monitoring.get_tool(n) == "lprof"]
+        assert len(ids) == 1
 
-    def events() -> int:
-        return sys.monitoring.get_local_events(ids[0], work.__code__)
+        def events() -> int:
+            return sys.monitoring.get_local_events(ids[0], work.__code__)
 
-    assert events() == 0
-    with profiler:
-        work(10)
-        assert events() != 0
-    assert events() == 0
-    with profiler:
-        work(10000)
-    assert events() == 0
+        assert events() == 0
+        with profiler:
+            work(10)
+            assert events() != 0
+        assert events() == 0
+        with profiler:
+            work(10000)
+        assert events() == 0
+    assert sys.monitoring.get_tool(ids[0]) is None
 
 
 PROGRAM = """\
