@@ -23,6 +23,7 @@ C_LAYERS = {
     "capture": {"base", "format", "history", "interp"},
     "lines": {"base", "format", "interp"},
     "profile": {"base", "format", "history"},
+    "launch": set[str](),
     "python": {"base", "format", "history", "interp", "capture", "lines", "profile"},
 }
 # The one file each side that may ask which CPython it meets.

@@ -412,7 +412,7 @@ def test_a_python_that_takes_no_library_says_so(tmp_path: Path) -> None:
     )
     launcher = compile_program(tmp_path, "as-other", source)
     done = subprocess.run(
-        [str(launcher), sys.executable, MEMTRACE, "run", "-o", "out.bin", "-c", "print(1)"],
+        [str(launcher), MEMTRACE, "run", "-o", "out.bin", "-c", "print(1)"],
         cwd="/tmp",
         capture_output=True,
         text=True,

