@@ -12,7 +12,8 @@
 
 /*
  * Keeps calls with this tool id from the functions of sys.monitoring that take events, callbacks or
- * the id away. To be called when all that we call there ourselves is known. -1 with an exception set.
+ * the id away. To be called when all that we call there ourselves is known. -1 with an exception
+ * set.
  */
 NODISCARD int own_events_guard(int our_tool_id);
 
