@@ -12,6 +12,10 @@ if TYPE_CHECKING:
     from types import CodeType
 
 
+# At most twice as many: the top level of a module can have thousands, each in a long text.
+_NAMES_LOOKED_FOR = 50
+
+
 def is_plausible(code: CodeType, text: str) -> bool:
     """Tell whether `text` has the names of `code` and something at each place of its instructions.
 
@@ -19,22 +23,28 @@ def is_plausible(code: CodeType, text: str) -> bool:
     """
     lines = _lines_of(text)
     last = code.co_firstlineno
-    for first, end, column, end_column in code.co_positions():
-        if first is None or first <= 0:
-            continue
-        if first > len(lines):
-            return False
-        last = max(last, end or first)
-        if end == first and column is not None and end_column is not None and end_column > column:
-            piece = lines[first - 1].encode("utf-8", "surrogatepass")[column:end_column]
-            if len(piece) != end_column - column or piece[:1].isspace() or piece[-1:].isspace():
-                return False
+    try:
+        for first, end, column, end_column in set(code.co_positions()):
+            if not first or first < 0:
+                continue
+            line = lines[first - 1]
+            if end != first:
+                last = max(last, end or first)
+            elif column is not None and end_column is not None and end_column > column:
+                if not line.isascii():
+                    line = line.encode("utf-8", "surrogatepass").decode("latin-1")
+                # A blank has the number of a byte; further to the right than the line is no text.
+                if line[column] <= " " or line[end_column - 1] <= " ":
+                    return False
+            last = first if first > last else last
+    except IndexError:
+        return False
     block = "\n".join(lines[max(code.co_firstlineno, 1) - 1 : last])
     # What starts with "_" may be mangled or the compiler's; other alphabets may be normalised.
     names = (*code.co_varnames, *code.co_names)
     return all(
         name in block
-        for name in names
+        for name in names[:: 1 + len(names) // _NAMES_LOOKED_FOR]
         if name.isascii() and name.isidentifier() and not name.startswith("_")
     )
 

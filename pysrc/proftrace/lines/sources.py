@@ -62,8 +62,8 @@ class SourceTexts:
 
     def _candidates(self, name: str, namespace: Namespace) -> Iterator[tuple[str, bool]]:
         """Yield texts of this name, each with whether a superficial look at it will do."""
-        cached = _text_from_linecache(name)
         if name.startswith("<"):
+            cached = _text_from_linecache(name)
             if cached is not None:
                 yield cached, True
             if name == "<string>" and _is_main(namespace) and self._command_text:
@@ -74,6 +74,7 @@ class SourceTexts:
         text, is_unchanged = self._read(name)
         if text is not None:
             yield text, is_unchanged
+        cached = _text_from_linecache(name)
         if cached is not None:
             yield cached, text is None and name not in self._files
         if namespace is not None and namespace.get("__file__") == name:
