@@ -335,3 +335,19 @@ def test_processes_have_a_row_each_and_a_table_of_their_own(tmp_path: Path) -> N
     assert [row.split()[1] for row in one.stdout.splitlines() if "total += i" in row] == ["100"]
     none = lprof(["show", "--pid", "1", "r.lprof"], tmp_path)
     assert (none.status, none.stdout, len(none.stderr.splitlines())) == (2, "", 1)
+
+
+def test_the_starts_of_workers_are_no_code_of_the_program(tmp_path: Path) -> None:
+    (tmp_path / "program.py").write_text(
+        WORK.replace("@profile\n", "")
+        + "    for method in ('spawn', 'forkserver'):\n"
+        "        with multiprocessing.get_context(method).Pool(1) as pool:\n"
+        "            pool.map(work, [100])\n"
+        "    exec('made = 1')\n"
+    )
+    run = lprof(["-q", "--all", "-o", "r.lprof", "program.py"], tmp_path)
+    assert (run.status, run.stderr) == (0, "")
+    shown = lprof(["show", "r.lprof"], tmp_path)
+    assert (shown.status, shown.stderr) == (0, "")
+    files = {line for line in shown.stdout.splitlines() if line.startswith("File:")}
+    assert files == {f"File: {tmp_path}/program.py"}

@@ -58,10 +58,11 @@ def start(settings: Mapping[str, object]) -> None:
         raise ProftraceError(f"cannot profile: {error}") from error
     describe_run(program, argv, settings.get("targets") is not None)
     folder = os.getcwd()
-    register = Register(SourceTexts(folder, _command_text(argv), program or None))
+    command = _command_text(argv)
+    register = Register(SourceTexts(folder, command, program or None))
     running = register
     wanted: Mapping[str, object] | None = settings.get("targets")  # type: ignore[assignment]
-    targets = None if wanted is None else Targets(wanted, folder)
+    targets = None if wanted is None else Targets(wanted, folder, _is_own_command(command))
     # Handlers run in reverse order of registration, so this one runs after all of the program's.
     atexit.register(_finish, targets, None if is_child else os.getpid(), settings.get("parts"))
     profile.connect(register.add)
@@ -151,6 +152,11 @@ def _command_text(argv: Sequence[str]) -> str | None:
         return None
     position = words.index("-c") + 1
     return words[position] if position < len(words) else None
+
+
+def _is_own_command(text: str | None) -> bool:
+    """Tell whether `python -c` runs a text of the program's, not the start of a worker."""
+    return text is not None and not text.startswith("from multiprocessing.")
 
 
 def describe_run(program: str, argv: Sequence[str], has_targets: bool) -> None:

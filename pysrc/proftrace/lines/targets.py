@@ -26,10 +26,11 @@ _MAIN = ("__main__", "__mp_main__")
 class Targets:
     """Decides which code objects are wanted, and remembers what was asked for in vain."""
 
-    def __init__(self, settings: Mapping[str, object], start_folder: str) -> None:
+    def __init__(self, settings: Mapping[str, object], start_folder: str, is_command: bool) -> None:
         """`settings`: see `cli/lprof_targets.py`, which makes them; `start_folder` is where
-        relative file names start.
+        relative file names start; `is_command`: the program is the text of `python -c`.
         """
+        self._is_command = is_command
         self._start_folder = start_folder
         self._paths: Sequence[str] = settings["paths"]  # type: ignore[assignment]
         asked_for: Sequence[str] = settings["names"]  # type: ignore[assignment]
@@ -81,7 +82,7 @@ class Targets:
     def _reason_for_file(self, name: str, module: str) -> str | None:
         """Return what wants all of a file: a path, or "" for --all and --include; None: nothing."""
         if name.startswith("<"):
-            is_main = module in (*_MAIN, self._script) and name in ("<string>", "<stdin>")
+            is_main = self._is_command and module in (*_MAIN, self._script) and name == "<string>"
             return "" if self._all is not None and is_main else None
         for path in self._all_names_of(name):
             for wanted in self._paths:

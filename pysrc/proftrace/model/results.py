@@ -105,10 +105,15 @@ def _source_notes(files: Sequence[ResultFile]) -> Iterator[str]:
         for profile in result.profiles:
             for source in profile.sources.values():
                 text, first = texts.setdefault(source.file, (source.text, result.path))
-                if text != source.text:
+                # Every `python -c` has a text of its own under the same name.
+                if text != source.text and not source.file.startswith("<"):
                     changed.setdefault(source.file, (first, result.path))
     for file, (first, second) in changed.items():
+        where = (
+            printable(first) if first == second else f"{printable(first)} and {printable(second)}"
+        )
+        everywhere = "all processes of " if first == second else ""
         yield (
-            f"{printable(file)} is not the same text in {printable(first)} and {printable(second)}:"
+            f"{printable(file)} is not the same text in {everywhere}{where}:"
             " its functions are apart, each with the text that ran"
         )

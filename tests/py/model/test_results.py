@@ -143,3 +143,13 @@ def test_a_memory_capture_is_refused(tmp_path: Path, one: str) -> None:
     (tmp_path / "m.bin").write_bytes(log.data())
     with pytest.raises(CaptureFileError, match=r"m\.bin: a memory capture: memtrace reports"):
         load_results([one, str(tmp_path / "m.bin")])
+
+
+def test_two_commands_are_no_changed_file(tmp_path: Path) -> None:
+    paths = []
+    for number, text in ((1, TEXT), (2, TEXT + "# other\n")):
+        path = tmp_path / f"{number}.lprof"
+        code = code_of(TEXT, "<string>", "f")
+        write_line_log(path, "<string>", text, {code: [(2, 1, 1)]}, pid=number)
+        paths.append(str(path))
+    assert load_results(paths).notes == []
