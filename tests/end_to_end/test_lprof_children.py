@@ -339,8 +339,7 @@ def test_processes_have_a_row_each_and_a_table_of_their_own(tmp_path: Path) -> N
 
 def test_the_starts_of_workers_are_no_code_of_the_program(tmp_path: Path) -> None:
     (tmp_path / "program.py").write_text(
-        WORK.replace("@profile\n", "")
-        + "    for method in ('spawn', 'forkserver'):\n"
+        WORK.replace("@profile\n", "") + "    for method in ('spawn', 'forkserver'):\n"
         "        with multiprocessing.get_context(method).Pool(1) as pool:\n"
         "            pool.map(work, [100])\n"
         "    exec('made = 1')\n"

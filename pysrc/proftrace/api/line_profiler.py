@@ -7,7 +7,7 @@ import tempfile
 import threading
 import warnings
 from collections.abc import Callable, Mapping
-from types import CodeType, ModuleType
+from types import CodeType, FunctionType, ModuleType
 from typing import Any, TextIO
 
 from proftrace import _lines
@@ -16,7 +16,7 @@ from proftrace.api.scoping import members, read_policies
 from proftrace.api.stats import LineStats
 from proftrace.errors import ProftraceError
 from proftrace.lines.register import name_of
-from proftrace.lines.selection import CannotProfileError
+from proftrace.lines.selection import CannotProfileError, find_code
 from proftrace.model.load import load_profiles
 
 
@@ -120,8 +120,20 @@ class LineProfiler:
         return func
 
     def wrap_callable[T](self, func: T) -> T:
-        """Do what decorating does."""
+        """Do what decorating does; line_profiler's names for each kind of callable do so too."""
         return self(func)
+
+    wrap_function = wrap_generator = wrap_coroutine = wrap_async_generator = wrap_callable
+    wrap_classmethod = wrap_staticmethod = wrap_boundmethod = wrap_class = wrap_callable
+    wrap_property = wrap_cached_property = wrap_partial = wrap_partialmethod = wrap_callable
+
+    @classmethod
+    def get_underlying_functions(cls, func: object) -> list[FunctionType]:
+        """Return the functions that a wrapper, method, property or class leads to; maybe none."""
+        try:
+            return [function for _, function in find_code(func) if function is not None]
+        except CannotProfileError:
+            return []
 
     # ---- when ----------------------------------------------------------------------------------
 

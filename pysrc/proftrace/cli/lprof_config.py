@@ -1,4 +1,4 @@
-"""Defaults of `lprof` from `[tool.lprof]` in pyproject.toml, and options in kernprof's spelling."""
+"""Defaults of `lprof` from `[tool.lprof]` in pyproject.toml."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ import argparse
 import os
 import tomllib
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
 
+from proftrace.cli.flag_words import FlagWords, long_names
 from proftrace.cli.options import TargetParser
 from proftrace.errors import UsageError
 from proftrace.run.launch import Target
@@ -17,8 +17,6 @@ _FILE = "pyproject.toml"
 # Tables for `profile` in programs that run without lprof (api/explicit.py).
 _OTHER_TABLES = ("write", "show")
 _NOT_IN_FILES = ("help", "version", "config", "no-config")
-_YES = ("y", "yes", "t", "true", "on", "1")
-_NO = ("n", "no", "f", "false", "off", "0")
 
 
 def add_config_options(parser: argparse.ArgumentParser) -> None:
@@ -31,39 +29,8 @@ def add_config_options(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def add_opposites(parser: TargetParser) -> None:
-    """Let every flag `--x` be taken back by `--no-x`, for those that a file has set."""
-    for action in list(parser._actions):
-        for name in _long_names(action):
-            opposite = f"--no-{name}"
-            is_flag = action.nargs == 0 and action.const is True and not name.startswith("no-")
-            if is_flag and opposite not in parser._option_string_actions:
-                parser.add_argument(
-                    opposite, dest=action.dest, action="store_false", help=argparse.SUPPRESS
-                )
-
-
-class RunParser(TargetParser):
-    """The parser of `lprof`, which takes flags in kernprof's spelling too: `--rich=no`."""
-
-    def parse_args(self, args: Any = None, namespace: Any = None) -> Any:
-        """Parse the words in front of the program."""
-        return super().parse_args([self._plain(word) for word in args or ()], namespace)
-
-    def _plain(self, word: str) -> str:
-        name, separator, value = word.partition("=")
-        action = self._option_string_actions.get(name)
-        if separator and name.startswith("--") and action is not None and action.nargs == 0:
-            return _spelled(name, value)
-        return word
-
-
-def _spelled(name: str, value: str) -> str:
-    if value.lower() in _YES:
-        return name
-    if value.lower() in _NO:
-        return name.removeprefix("--no-") if name.startswith("--no-") else f"--no-{name[2:]}"
-    raise UsageError(f"option {name} is either yes or no, not {value!r}")
+class RunParser(FlagWords, TargetParser):
+    """The parser of `lprof`."""
 
 
 def parse_with_config(parser: RunParser, words: Sequence[str]) -> tuple[argparse.Namespace, Target]:
@@ -87,7 +54,7 @@ def parse_with_config(parser: RunParser, words: Sequence[str]) -> tuple[argparse
 def _config_words(parser: RunParser, path: str, *, is_named: bool) -> list[str]:
     """Return what a configuration file says, as words of a command line."""
     table = _read(path, is_named=is_named)
-    actions = {name: action for action in parser._actions for name in _long_names(action)}
+    actions = {name: action for action in parser._actions for name in long_names(action)}
     words: list[str] = []
     for key, value in table.items():
         if key in _OTHER_TABLES and isinstance(value, dict):
@@ -159,7 +126,3 @@ def _kind(action: argparse.Action) -> str:
     if isinstance(action.default, list):
         return "a text or a list of texts"
     return "a text" if action.type is None else "a number"
-
-
-def _long_names(action: argparse.Action) -> list[str]:
-    return [name[2:] for name in action.option_strings if name.startswith("--")]

@@ -5,10 +5,10 @@ from __future__ import annotations
 import os
 import sys
 
+from proftrace.cli.flag_words import add_opposites
 from proftrace.cli.lprof_config import (
     RunParser,
     add_config_options,
-    add_opposites,
     parse_with_config,
 )
 from proftrace.cli.lprof_show import add_table_options, table_arguments

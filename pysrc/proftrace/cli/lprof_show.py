@@ -8,7 +8,8 @@ import sys
 from collections.abc import Mapping, Sequence
 
 from proftrace._version import __version__
-from proftrace.cli.options import Parser
+from proftrace.cli.flag_words import FlagWords, add_opposites
+from proftrace.cli.options import Parser, add_version
 from proftrace.errors import UsageError
 from proftrace.units import format_time, printable
 
@@ -126,8 +127,12 @@ def table_arguments(options: argparse.Namespace) -> list[str]:
     return words
 
 
-def _show_parser() -> Parser:
-    parser = Parser(
+class _ShowParser(FlagWords, Parser):
+    """The parser of `lprof show`."""
+
+
+def _show_parser() -> _ShowParser:
+    parser = _ShowParser(
         "lprof show",
         usage="lprof show [options] FILE ...",
         description="Print the table of result files; several files are added up.",
@@ -146,6 +151,9 @@ def _show_parser() -> Parser:
     )
     add("-o", "--output", metavar="FILE", default="-", help="where to write (default: stdout)")
     add("-f", "--force", action="store_true", help="replace the output file if it is there")
+    add_opposites(parser)
+    add_version(parser, "lprof")
+    add("--no-config", action="store_true", help=argparse.SUPPRESS)  # there is none
     return parser
 
 

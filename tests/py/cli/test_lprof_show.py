@@ -151,7 +151,7 @@ def test_view_hands_all_options_of_the_table_on() -> None:
     defaults = vars(lprof_show._show_parser().parse_args(["r.lprof"]))
     unlike = {name for name, value in vars(shown).items() if value != defaults[name]}
     # Every option of the table was given another value here than it has by default.
-    assert unlike == set(defaults) - {"files", "output", "force", "processes", "pid"}
+    assert unlike == set(defaults) - {"files", "output", "force", "processes", "pid", "no_config"}
 
 
 @pytest.mark.parametrize(
@@ -236,3 +236,24 @@ def test_the_time_of_a_child_is_within_that_of_its_parent(
     assert lprof.main(["show", option, "1", "2"]) == 0
     title = capsys.readouterr().out.splitlines()[0]
     assert title.endswith("(2 recordings)  1 function  1.00 s wall time")
+
+
+@pytest.mark.parametrize(
+    ("words", "rich"),
+    [
+        (["--rich=no", "--skip-zero=Y"], False),
+        (["--no-rich", "--no-skip-zero"], False),
+        (["-r", "--no-rich"], False),
+        (["--rich=on", "--sort=1", "--summarize=off", "--no-config"], True),
+    ],
+)
+def test_flags_in_the_spelling_of_line_profiler(
+    result: Path, capsys: pytest.CaptureFixture[str], words: list[str], rich: bool
+) -> None:
+    assert lprof.main(["show", *words, str(result)]) == 0
+    assert capsys.readouterr().out.startswith("lprof 0" if rich else "Timer unit")
+
+
+def test_a_flag_is_yes_or_no(result: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert lprof.main(["show", "--rich=perhaps", str(result)]) == 2
+    assert len(capsys.readouterr().err.splitlines()) == 1
