@@ -64,6 +64,7 @@ static struct lines_thread *thread_new_unlocked(void)
     thread->bottom.line = &thread->nowhere;
     thread->top = &thread->bottom;
     thread->index = ++n_threads;
+    thread->hot_scale = HOT_SCALE_ONE;
     thread->tid = (uint64_t)syscall(SYS_gettid);
     thread->start_mono_ns = mono_now_ns();
     thread->next = lines_threads;
@@ -360,12 +361,20 @@ void account_resume(struct lines_thread *thread, const void *key, const void *fr
         account_end_hit(&frame->cells[suspended.line - code->first_line], suspended.spent);
 }
 
+/* What was charged for an event turns out to be that of hot code. */
+static void charge_as_hot(struct lines_thread *thread, enum probe_kind kind)
+{
+    thread->debt -= probe_costs[kind].whole;
+    account_charge_hot(thread, kind);
+}
+
 void account_yield_aside(struct lines_thread *thread, const void *key, const void *frame,
                          uint32_t unit, uint64_t now, uint64_t raw)
 {
     struct code_table *table = find_table(thread, key);
     struct suspension suspended = {
         .frame = frame, .key = key, .thread = thread, .since = now, .since_raw = raw};
+    charge_as_hot(thread, PROBE_YIELD);
     if (table == NULL)
         return;
     table->yields++;
@@ -379,6 +388,7 @@ void account_resume_aside(struct lines_thread *thread, const void *key, const vo
 {
     struct code_table *table = find_table(thread, key);
     struct suspension suspended;
+    charge_as_hot(thread, PROBE_RESUME);
     if (suspended_take(frame, key, &suspended) && wanted && table != NULL)
         add_await(thread, table, &suspended, now, raw);
 }

@@ -98,9 +98,13 @@ struct __attribute__((aligned(CACHE_LINE_BYTES))) lines_frame {
 #define RECENT_TABLES 32u
 
 struct lines_thread {
-    struct lines_frame *top;                  /* never NULL */
-    uint64_t last;                            /* virtual time of the last event */
-    uint64_t debt;                            /* see clock.h */
+    struct lines_frame *top; /* never NULL */
+    uint64_t last;           /* virtual time of the last event */
+    uint64_t debt;           /* see clock.h */
+    uint64_t hot_due; /* what events of hot code cost so far, by the calibration; like debts */
+    uint64_t
+        hot_since; /* `last` at the newest of them: where there was none since, cold code runs */
+    uint32_t hot_scale; /* how much of that they are charged: HOT_SCALE_ONE = all */
     struct code_table *recent[RECENT_TABLES]; /* by address of the code */
     struct code_table **tables;               /* by code id; NULL = not met */
     uint32_t n_tables;
@@ -117,6 +121,26 @@ struct lines_thread {
     struct line_cell nowhere; /* takes the time when nothing is on the stack */
     struct lines_frame bottom;
 };
+
+#define HOT_SCALE_ONE 256u
+
+/* An event of hot code, whose real cost samples know better than the calibration. */
+static inline void account_charge_hot(struct lines_thread *thread, enum probe_kind kind)
+{
+    uint64_t cost = probe_costs[kind].whole;
+    thread->hot_due += cost;
+    thread->hot_since = thread->last;
+    thread->debt += cost * thread->hot_scale / HOT_SCALE_ONE;
+}
+
+/*
+ * An exception passed a frame that is not hot. Below hot code it is part of what samples know.
+ */
+static inline void account_charge_raise(struct lines_thread *thread)
+{
+    if (thread->hot_since != thread->last)
+        clock_charge(&thread->debt, PROBE_LEAVE);
+}
 
 /* NULL until the thread's first event. */
 extern TLS_FAST struct lines_thread *lines_self;
@@ -249,7 +273,10 @@ void account_yield(struct lines_thread *thread, const void *key, const void *fra
 void account_resume(struct lines_thread *thread, const void *key, const void *frame, uint32_t unit,
                     uint64_t now, uint64_t raw, bool wanted);
 
-/* The same for code that is not on the shadow stack: counts suspensions and await time only. */
+/*
+ * The same for code that is not on the shadow stack: counts suspensions and await time only. What
+ * clock_event charged becomes the cost of an event of hot code.
+ */
 void account_yield_aside(struct lines_thread *thread, const void *key, const void *frame,
                          uint32_t unit, uint64_t now, uint64_t raw);
 void account_resume_aside(struct lines_thread *thread, const void *key, const void *frame,

@@ -88,6 +88,38 @@ bool sample_is_tracing(struct peek *peek, uintptr_t state)
            peek_bytes(peek, state + sample_host.state_tracing, &depth, sizeof depth) && depth > 0;
 }
 
+static bool is_innermost_hot(const struct sample_walk *walk)
+{
+    return walk->n != 0 && walk->places[0].is_hot;
+}
+
+/* Tells the clock of cold lines what a sample says. */
+static void learn_debt(struct sample_thread *self, uint64_t weight_ns, bool is_lost)
+{
+    struct debt_sample sample = {.weight = sample_ticks(weight_ns)};
+    if (is_lost && is_innermost_hot(&self->walk)) /* else it is an event of cold code */
+        sample.lost = (uint64_t)((double)sample.weight * (1 + SAMPLE_LOOP_SHARE));
+    debt_learn(&self->debt, self->account, &sample);
+}
+
+/* What the thread had to wait for a processor besides is the program's, whatever was running. */
+static void put_wait_aside(struct sample_thread *self, uint64_t weight_ns)
+{
+    if (is_innermost_hot(&self->walk))
+        self->waited_ns += sample_stretch(self, weight_ns) - weight_ns;
+}
+
+/* In ticks, what a sample stands for that is not discarded. */
+static uint64_t take_weight(struct sample_thread *self, uint64_t weight_ns)
+{
+    uint64_t ns = sample_stretch(self, weight_ns);
+    if (is_innermost_hot(&self->walk)) {
+        ns += self->waited_ns;
+        self->waited_ns = 0;
+    }
+    return sample_ticks(ns);
+}
+
 static void take_sample(struct sample_thread *self, const void *context, uint64_t weight_ns)
 {
     uintptr_t state = (uintptr_t)sample_host.frames->binding.attached_state();
@@ -101,18 +133,22 @@ static void take_sample(struct sample_thread *self, const void *context, uint64_
     }
     if (self->walk.n == 0) {
         self->tally.elsewhere++;
+        learn_debt(self, weight_ns, false);
         return;
     }
+    sample_find_clock(self->account, &clock);
     /* The callbacks run with the GIL; without it, the thread cannot be in one. */
     if (sample_is_tracing(&self->walk.peek, state) ||
         (state != 0 && verdict_is_overhead(&self->unwind, context))) {
         /* Without the stretch: compared with what is known of the cost of probes. */
-        tally_discard(&self->tally, self->walk.places, self->walk.n, sample_ticks(weight_ns));
+        tally_discard(&self->tally, self->walk.places, self->walk.n, &clock,
+                      sample_ticks(weight_ns));
+        learn_debt(self, weight_ns, true);
+        put_wait_aside(self, weight_ns);
         return;
     }
-    sample_find_clock(self->account, &clock);
-    tally_add(&self->tally, self->walk.places, self->walk.n, &clock,
-              sample_ticks(sample_stretch(self, weight_ns)));
+    learn_debt(self, weight_ns, false);
+    tally_add(&self->tally, self->walk.places, self->walk.n, &clock, take_weight(self, weight_ns));
 }
 
 /* How long since the last sample, and since when the perf event has been the same. */
@@ -166,6 +202,7 @@ static void on_signal(int number, siginfo_t *info, void *context)
         take_sample(self, context, weight_ns);
     cost_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID) - start_ns + sample_delivery_ns;
     self->cost_ns += cost_ns;
+    debt_add_signal(self->account, sample_ticks(cost_ns));
     self->meter.cpu_ns += cost_ns; /* ours: the next sample does not stand for it */
     errno = saved_errno;
 }
@@ -247,6 +284,9 @@ static void thread_begin(struct sample_thread *thread)
     thread->unwind.peek = &thread->walk.peek;
     thread->start_cpu_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID);
     thread->period_ns = 0;
+    thread->debt = (struct sample_debt){0};
+    if (thread->account != NULL)
+        thread->debt.due_seen = thread->account->hot_due;
     meter_hand_over(&thread->meter, 0, thread->start_cpu_ns);
     sample_look_anew(thread, thread->start_cpu_ns);
     thread->is_unheard = false;

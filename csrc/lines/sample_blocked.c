@@ -177,7 +177,8 @@ static void charge_running(struct sample_thread *thread, uint64_t cpu_ns)
         return;
     }
     if (sample_is_tracing(&look->walk.peek, __atomic_load_n(&thread->state, __ATOMIC_RELAXED)))
-        tally_discard(tally, look->walk.places, look->walk.n, sample_ticks(ns));
+        tally_discard(tally, look->walk.places, look->walk.n, &(struct sample_clock){0},
+                      sample_ticks(ns));
     else if (look->walk.n != 0)
         tally_add(tally, look->walk.places, look->walk.n, &(struct sample_clock){0},
                   sample_ticks(sample_stretch(thread, ns)));

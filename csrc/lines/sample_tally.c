@@ -174,7 +174,7 @@ static bool any_is_hot(const struct sample_place *places, uint32_t n)
 
 /* The clock of cold code counts this too, for its line and for the call that it is in. */
 static void add_covered(struct sample_tally *tally, const struct sample_clock *clock,
-                        uint64_t weight)
+                        uint64_t weight, bool is_lost)
 {
     struct sample_line *line;
     struct sample_edge *edge;
@@ -182,10 +182,12 @@ static void add_covered(struct sample_tally *tally, const struct sample_clock *c
         return;
     line = line_of(tally, &clock->line);
     edge = edge_of(tally, &clock->caller, &clock->line);
-    if (line != NULL)
-        line->covered += weight;
+    if (line != NULL) {
+        *(is_lost ? &line->covered_lost : &line->covered) += weight;
+        line->covered_squares += (double)weight * (double)weight;
+    }
     if (edge != NULL)
-        edge->covered += weight;
+        *(is_lost ? &edge->covered_lost : &edge->covered) += weight;
 }
 
 void tally_add(struct sample_tally *tally, const struct sample_place *places, uint32_t n,
@@ -200,7 +202,7 @@ void tally_add(struct sample_tally *tally, const struct sample_place *places, ui
     tally->mark++;
     if (places[0].is_hot) {
         add_exclusive(tally, &places[0], weight);
-        add_covered(tally, clock, weight);
+        add_covered(tally, clock, weight, false);
     }
     for (uint32_t i = 0; i < n; i++) {
         if (!places[i].is_hot)
@@ -226,7 +228,7 @@ static void lose(struct sample_tally *tally, const struct sample_place *place, u
 }
 
 void tally_discard(struct sample_tally *tally, const struct sample_place *places, uint32_t n,
-                   uint64_t weight)
+                   const struct sample_clock *clock, uint64_t weight)
 {
     struct sample_line *line;
     if (!any_is_hot(places, n)) {
@@ -240,6 +242,8 @@ void tally_discard(struct sample_tally *tally, const struct sample_place *places
         line->discarded++;
         line->lost += places[0].is_hot ? weight : 0;
     }
+    if (places[0].is_hot)
+        add_covered(tally, clock, weight, true);
     for (uint32_t i = 0; i < n && places[0].is_hot; i++)
         if (places[i].is_hot)
             lose(tally, &places[i], weight);

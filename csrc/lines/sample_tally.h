@@ -35,7 +35,7 @@ void tally_add(struct sample_tally *tally, const struct sample_place *places, ui
 
 /* The same for a sample of instrumentation: its weight is kept apart. */
 void tally_discard(struct sample_tally *tally, const struct sample_place *places, uint32_t n,
-                   uint64_t weight);
+                   const struct sample_clock *clock, uint64_t weight);
 
 /* Puts a new tally, all zero, into the list of all there are. Any thread may call it. */
 void tally_publish(struct sample_tally *tally);

@@ -7,6 +7,7 @@
 
 #include "interp/unwind.h"
 #include "lines/account.h"
+#include "lines/sample_debt.h"
 #include "lines/sample_meter.h"
 #include "lines/sample_walk.h"
 #include "lines/sample_wake.h"
@@ -57,6 +58,8 @@ struct sample_thread {
     uint64_t cost_ns; /* CPU time of all of them */
     uint64_t start_cpu_ns;
     struct sample_meter meter;
+    struct sample_debt debt;
+    uint64_t waited_ns; /* for a processor, of discarded samples: goes to the next one */
     struct unwind unwind;
     struct sample_walk walk;
     struct sample_look look;

@@ -3,8 +3,6 @@
 
 #include "lines/sample.h"
 
-#define LOOP_SHARE 0.2
-
 static const struct sample_tally *first_tally(void)
 {
     return __atomic_load_n(&sample_tallies, __ATOMIC_ACQUIRE);
@@ -30,28 +28,28 @@ static uint64_t add_error(uint64_t error, double variance)
     return (uint64_t)root;
 }
 
-/*
- * An event costs a little inside the evaluation loop too, where it cannot be told from the program:
- * so much for each tick outside of it. Measured, see docs/internals/line-accounting.md.
- */
+/* What is left of a time without what events cost inside the evaluation loop. */
 static int64_t without_loop(uint64_t ticks, uint64_t lost)
 {
-    uint64_t inside = (uint64_t)((double)lost * LOOP_SHARE);
+    uint64_t inside = (uint64_t)((double)lost * SAMPLE_LOOP_SHARE);
     return (int64_t)(inside > ticks ? 0 : ticks - inside);
 }
 
 static void add_line(struct code_total *code, struct line_total *line,
                      const struct sample_line *sampled)
 {
-    int64_t exclusive = without_loop(sampled->exclusive, sampled->lost) - (int64_t)sampled->covered;
+    int64_t exclusive = without_loop(sampled->exclusive, sampled->lost) -
+                        without_loop(sampled->covered, sampled->covered_lost);
+    double squares = sampled->exclusive_squares + sampled->covered_squares;
     line->exclusive += exclusive;
     line->inclusive += without_loop(sampled->inclusive, sampled->lost_inclusive);
     line->samples += sampled->samples;
-    line->exclusive_error = add_error(line->exclusive_error, sampled->exclusive_squares);
-    line->inclusive_error = add_error(line->inclusive_error, sampled->inclusive_squares);
+    line->exclusive_error = add_error(line->exclusive_error, squares);
+    line->inclusive_error = add_error(line->inclusive_error,
+                                      sampled->inclusive_squares + sampled->covered_squares);
     code->exclusive += exclusive;
     code->discarded += sampled->discarded;
-    code->exclusive_error = add_error(code->exclusive_error, sampled->exclusive_squares);
+    code->exclusive_error = add_error(code->exclusive_error, squares);
 }
 
 static void add_table(struct account_totals *totals, const struct sample_table *table)
@@ -116,7 +114,8 @@ static uint32_t add_edges(struct account_totals *totals, const struct sample_tal
             .exclusive = (int64_t)edge->exclusive,
         };
         leave_probes_out(&totals->edges[totals->n_edges], table_of(tally, edge->callee));
-        totals->edges[totals->n_edges++].exclusive -= (int64_t)edge->covered;
+        totals->edges[totals->n_edges++].exclusive -=
+            without_loop(edge->covered, edge->covered_lost);
         room--;
     }
     return room;

@@ -18,18 +18,20 @@ static inline bool counting_pass(const struct counters_table *table, PyObject *c
 /*
  * RAISE (code, offset, exception): an exception leaves an instruction. Which one is asked of the
  * frame, since the offset of an exception that comes out of a call is that of the unit before it.
+ * Returns whether the code has counters.
  */
-static inline void counting_raise(const struct counters_table *table, PyObject *const *args)
+static inline bool counting_raise(const struct counters_table *table, PyObject *const *args)
 {
     const struct counters_slot *slot = counters_find(table, args[0]);
     uint32_t instr;
     if (likely(slot->key == NULL))
-        return;
+        return false;
     instr = counters_instr(slot->counters, (uint32_t)compat_running_unit());
     if (slot->counters->may_stop[instr] &&
         PyErr_GivenExceptionMatches(args[2], PyExc_StopIteration))
-        return;
+        return true;
     slot->counters->losses[instr]++;
+    return true;
 }
 
 #endif

@@ -39,17 +39,21 @@ PyObject *hot_on_instruction(PyObject *self, PyObject *const *args, size_t nargs
     if (unlikely(!counters_pass(counters_find(&regime_counters, args[0]), offset / 2)))
         return instruction_without_probe();
     if (likely(thread != NULL)) /* else there is no cold line whose time would be too long */
-        clock_charge(&thread->debt, offset > COMPAT_LARGEST_SMALL_INT ? PROBE_INSTRUCTION_LARGE
-                                                                      : PROBE_INSTRUCTION);
+        account_charge_hot(thread, offset > COMPAT_LARGEST_SMALL_INT ? PROBE_INSTRUCTION_LARGE
+                                                                     : PROBE_INSTRUCTION);
     sample_thread_enter();
     Py_RETURN_NONE;
 }
 
 PyObject *hot_on_raise(PyObject *self, PyObject *const *args, size_t nargsf, PyObject *kwnames)
 {
+    struct lines_thread *thread = lines_self;
     (void)self, (void)nargsf, (void)kwnames;
     sample_learn(SAMPLE_EVENT_RAISE);
-    counting_raise(&regime_counters, args);
+    if (counting_raise(&regime_counters, args) && thread != NULL)
+        account_charge_hot(thread, PROBE_LEAVE); /* takes about as long */
+    else if (thread != NULL)
+        account_charge_raise(thread);
     Py_RETURN_NONE;
 }
 

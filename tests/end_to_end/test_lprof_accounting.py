@@ -320,6 +320,44 @@ def test_no_part_takes_longer_than_the_whole(tmp_path: Path) -> None:
         assert edges.inclusive[row] <= 1.002 * inclusive[callee]
 
 
+def test_a_line_is_not_charged_what_it_costs_to_count_its_callee(tmp_path: Path) -> None:
+    """Probes, exceptions and signals in hot code are no time of the cold line that waits for it."""
+    profile = record(
+        tmp_path,
+        """\
+        @profile
+        def hot(n):
+            empty = {}
+            total = 0
+            for i in range(n):
+                try:
+                    if i & 1:
+                        empty[0]
+                    else:
+                        empty[1]
+                except KeyError:
+                    total += 1
+            return total
+
+        @profile
+        def cold():
+            hot(1_000_000)
+
+        cold()
+        """,
+    )
+    functions = {
+        function_name(profile, function): row for row, function in enumerate(profile.calls.function)
+    }
+    with_callee = line_values(profile, "inclusive")[17]
+    own = line_values(profile, "exclusive")[17]
+    error = profile.calls.inclusive_error[functions["hot"]]
+    of_callee = profile.calls.inclusive[functions["hot"]]
+    assert with_callee > of_callee / 2
+    assert own < with_callee / 20 + 2 * error
+    assert with_callee - of_callee < with_callee / 10 + 3 * error
+
+
 def test_greenlets_that_are_suspended_when_code_gets_busy_cost_no_hit(tmp_path: Path) -> None:
     profile = record(
         tmp_path,

@@ -92,6 +92,11 @@ static void a_cold_frame_takes_its_own_time(void)
     CHECK_EQ(edge_between(&tally, cold.id, 104, hot.id).inclusive, 7);
     CHECK_EQ(edge_between(&tally, other.id, 109, cold.id).covered, 7);
     CHECK_EQ(edge_between(&tally, other.id, 109, cold.id).inclusive, 0);
+    tally_discard(&tally, below, 2, &clock, 3);
+    tally_discard(&tally, above, 2, &clock, 2); /* an event of its own */
+    CHECK_EQ(line_of(&tally, &cold, 4)->covered_lost, 3);
+    CHECK(line_of(&tally, &cold, 4)->covered_squares == 7 * 7 + 3 * 3);
+    CHECK_EQ(edge_between(&tally, other.id, 109, cold.id).covered_lost, 3);
     arena_release(&tally.arena);
 }
 
@@ -101,7 +106,7 @@ static void stacks_without_hot_code_are_elsewhere(void)
     struct sample_place places[] = {at(&cold, 4), at(&cold, 6)};
     tally_add(&tally, places, 2, &nowhere, 5);
     tally_add(&tally, places, 0, &nowhere, 5);
-    tally_discard(&tally, places, 2, 9);
+    tally_discard(&tally, places, 2, &nowhere, 9);
     CHECK_EQ(tally.samples, 0);
     CHECK_EQ(tally.discarded, 0);
     CHECK_EQ(tally.elsewhere, 3);
@@ -112,7 +117,7 @@ static void instrumentation_is_counted_and_no_more(void)
 {
     struct sample_tally tally = {0};
     struct sample_place places[] = {at(&hot, 4), at(&other, 6), at(&other, 6)};
-    tally_discard(&tally, places, 3, 9);
+    tally_discard(&tally, places, 3, &nowhere, 9);
     CHECK_EQ(tally.discarded, 1);
     CHECK_EQ(line_of(&tally, &hot, 4)->lost, 9);
     CHECK_EQ(line_of(&tally, &hot, 4)->lost_inclusive, 9);
