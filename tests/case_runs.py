@@ -24,8 +24,9 @@ from proftrace.model.profile import Profile
 CASES = Path(__file__).parent / "cases"
 COMMANDS = Path(sys.executable).parent
 TIMEOUT_S = 120
+HAS_GIL = not sysconfig.get_config_var("Py_GIL_DISABLED")
 # Without the GIL Python's objects do not come from the C library, so they are always recorded.
-ALL_OBJECTS = bool(sysconfig.get_config_var("Py_GIL_DISABLED"))
+ALL_OBJECTS = not HAS_GIL
 
 type Words = Sequence[str]
 

@@ -1,24 +1,66 @@
 """What holds for every test: nothing is skipped, signals have their default actions, and the width
-of a terminal is not set."""
+of a terminal is not set.
+
+Tests that are about hot code (`pytest.mark.hot`) have no object where threads run without a GIL:
+there they are left out, and the summary says how many of which file (tools/dev/stages.py reads it).
+"""
 
 from __future__ import annotations
 
 import os
 import signal
+import sysconfig
+from collections import Counter
 from collections.abc import Generator
+from typing import Protocol
 
 import pytest
 
 Reports = Generator[None, pytest.TestReport, pytest.TestReport]
 Collects = Generator[None, pytest.CollectReport, pytest.CollectReport]
 
+HAS_GIL = not sysconfig.get_config_var("Py_GIL_DISABLED")
+LEFT_OUT = "threads run without a GIL here, so that no code gets hot"
+n_left_out: dict[str, int] = {}  # by file
 
-def pytest_configure() -> None:
+
+class Worker(Protocol):
+    """A worker of pytest-xdist, when it has ended."""
+
+    workeroutput: dict[str, dict[str, int]]
+
+
+def pytest_configure(config: pytest.Config) -> None:
     """Take back what `nohup`, the `&` of a shell or a worker of pytest-xdist has set: programs
     would inherit it."""
     os.environ.pop("COLUMNS", None)
     signal.signal(signal.SIGHUP, signal.SIG_DFL)
     signal.signal(signal.SIGINT, signal.default_int_handler)
+    config.addinivalue_line("markers", "hot: about code that gets hot, which takes a GIL")
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Leave out what does not exist on this interpreter."""
+    out = [item for item in items if not HAS_GIL and item.get_closest_marker("hot")]
+    if not out:
+        return
+    items[:] = [item for item in items if item not in out]
+    config.hook.pytest_deselected(items=out)
+    n_left_out.update(Counter(item.nodeid.partition("::")[0] for item in out))
+    if hasattr(config, "workeroutput"):
+        config.workeroutput["left_out"] = n_left_out
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_testnodedown(node: Worker) -> None:
+    """Hear from a worker what it left out, which is the same in each."""
+    n_left_out.update(getattr(node, "workeroutput", {}).get("left_out", {}))
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Say what was left out, and why."""
+    for name, n_tests in sorted(n_left_out.items()):
+        terminalreporter.write_line(f"left out: {name}: {n_tests} ({LEFT_OUT})")
 
 
 def reason_of(report: pytest.TestReport | pytest.CollectReport) -> str:

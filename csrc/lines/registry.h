@@ -52,11 +52,12 @@ struct lines_meta {
  */
 struct lines_code {
     struct lines_code *next;
-    const void *key; /* the code object; compared, never followed */
-    uint32_t id;     /* from 1, also the index of its tables */
-    uint8_t regime;  /* enum line_regime */
-    uint8_t reason;  /* enum cold_reason */
-    uint32_t name;   /* text ids */
+    const void *key;  /* the code object; compared, never followed */
+    uint32_t id;      /* from 1, also the index of its tables */
+    uint8_t regime;   /* enum line_regime */
+    uint8_t reason;   /* enum cold_reason */
+    bool is_complete; /* it has its events; until then any thread may see to that */
+    uint32_t name;    /* text ids */
     uint32_t qualname;
     uint32_t file;
     uint32_t source;    /* source id or 0 */

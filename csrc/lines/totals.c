@@ -113,7 +113,11 @@ static void add_edge(struct account_totals *totals, struct call_total *total,
 static void add_running_line(struct code_total *total, const struct lines_thread *thread,
                              const struct lines_frame *frame, uint64_t now)
 {
-    struct line_total *line = &total->lines[frame->line - frame->cells];
+    uintptr_t index = (uintptr_t)(frame->line - frame->cells);
+    struct line_total *line;
+    if (index >= total->code->n_lines)
+        return; /* the thread runs on, and has changed the frame meanwhile */
+    line = &total->lines[index];
     if (line->mark != thread->index)
         line->inclusive += (int64_t)(now - frame->line_start);
     line->mark = thread->index;

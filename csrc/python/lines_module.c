@@ -252,17 +252,20 @@ PyDoc_STRVAR(register_doc,
 static PyObject *lines_register(PyObject *self, PyObject *args)
 {
     PyObject *code;
+    struct lines_code *registered;
     unsigned source;
     (void)self;
     if (!PyArg_ParseTuple(args, "O!I:register", &PyCode_Type, &code, &source))
         return NULL;
-    if (registry_find(code) == NULL) {
-        if (code_facts_register((PyCodeObject *)code, source) == NULL)
+    registered = registry_find(code);
+    if (registered == NULL) {
+        registered = code_facts_register((PyCodeObject *)code, source);
+        if (registered == NULL)
             return NULL;
         Py_INCREF(code); /* known by its address from now on, so it must stay */
-        if (monitor_is_on() && monitor_subscribe((PyCodeObject *)code) < 0)
-            return NULL;
     }
+    if (monitor_complete(registered) < 0)
+        return NULL;
     Py_RETURN_NONE;
 }
 
@@ -283,6 +286,7 @@ static PyObject *lines_watch(PyObject *self, PyObject *code)
     if (registered == NULL)
         return NULL;
     Py_INCREF(code); /* known by its address from now on, so it must stay */
+    __atomic_store_n(&registered->is_complete, true, __ATOMIC_RELEASE);
     why = hot_watch(registered);
     if (why != NULL) {
         PyErr_SetString(PyExc_RuntimeError, why);
@@ -346,8 +350,9 @@ PyDoc_STRVAR(is_registered_doc, "is_registered($module, code, /)\n--\n\n"
 
 static PyObject *lines_is_registered(PyObject *self, PyObject *code)
 {
+    const struct lines_code *registered = registry_find(code);
     (void)self;
-    return PyBool_FromLong(registry_find(code) != NULL);
+    return PyBool_FromLong(registered != NULL && monitor_is_complete(registered));
 }
 
 PyDoc_STRVAR(add_source_doc,

@@ -102,9 +102,25 @@ static void start_below_hot(struct lines_thread *thread, PyObject *code)
     thread->debt += (ticks_now() - start) << PROBE_SHIFT;
 }
 
+/* Whether code that starts is profiled; else `answer` is what the callback has to return. */
+static bool is_profiled(struct lines_thread *thread, PyObject *code, PyObject **answer)
+{
+    struct lines_code *registered = registry_find(code);
+    if (registered == NULL) {
+        *answer = newcomers_meet(thread, code);
+        registered = registry_find(code);
+        if (*answer != Py_None || registered == NULL)
+            return false;
+    }
+    if (monitor_complete(registered) < 0)
+        PyErr_Clear();
+    return true;
+}
+
 static NOINLINE PyObject *start_not_plain(PyObject *code)
 {
     struct lines_thread *thread = account_thread();
+    PyObject *answer;
     if (thread == NULL)
         Py_RETURN_NONE;
     if (hot_has(code)) {
@@ -112,11 +128,8 @@ static NOINLINE PyObject *start_not_plain(PyObject *code)
             return newcomers_dismiss(code);
         Py_RETURN_NONE;
     }
-    if (unlikely(newcomers_are_possible) && registry_find(code) == NULL) {
-        PyObject *answer = newcomers_meet(thread, code);
-        if (answer != Py_None || registry_find(code) == NULL)
-            return answer;
-    }
+    if (unlikely(newcomers_are_possible) && !is_profiled(thread, code, &answer))
+        return answer;
     clock_charge(&thread->debt, PROBE_START);
     if (regime_codes != NULL)
         start_below_hot(thread, code);
@@ -434,6 +447,16 @@ int monitor_watch_starts(void)
     masks.global_mask |= start_bit;
     hot_listen_to(start_bit);
     return subscribe_global();
+}
+
+int monitor_complete(struct lines_code *code)
+{
+    if (monitor_is_complete(code))
+        return 0;
+    if (monitor_is_on() && monitor_subscribe((PyCodeObject *)code->key) < 0)
+        return -1;
+    __atomic_store_n(&code->is_complete, true, __ATOMIC_RELEASE);
+    return 0;
 }
 
 int monitor_subscribe(PyCodeObject *code)

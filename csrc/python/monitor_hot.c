@@ -134,7 +134,7 @@ static void say_regime(const char *first, const char *why)
     char text[200];
     int n_bytes = PyOS_snprintf(text, sizeof text, "%s%s", first, why);
     static bool is_said;
-    if (!is_said && n_bytes > 0)
+    if (n_bytes > 0 && !__atomic_exchange_n(&is_said, true, __ATOMIC_RELAXED))
         is_said = registry_add_meta("regime", text, (uint32_t)n_bytes) == 0;
 }
 

@@ -43,14 +43,24 @@ static uint32_t bit_of(const PyObject *code)
 PyObject *newcomers_dismiss(PyObject *code)
 {
     uint32_t bit = bit_of(code);
-    __atomic_fetch_or(&dismissed[bit >> 3], (uint8_t)(1 << (bit & 7)), __ATOMIC_RELAXED);
+    __atomic_fetch_or(&dismissed[bit >> 3], (uint8_t)(1 << (bit & 7)), __ATOMIC_SEQ_CST);
     return Py_NewRef(disable);
+}
+
+/* Another thread may have registered the code meanwhile: then it needs its events. */
+static PyObject *dismiss_unless_registered(PyObject *code)
+{
+    PyObject *answer = newcomers_dismiss(code);
+    if (registry_find(code) == NULL)
+        return answer;
+    Py_DECREF(answer);
+    Py_RETURN_NONE;
 }
 
 bool newcomers_were_dismissed(const PyObject *code)
 {
     uint32_t bit = bit_of(code);
-    return dismissed[bit >> 3] >> (bit & 7) & 1;
+    return __atomic_load_n(&dismissed[bit >> 3], __ATOMIC_SEQ_CST) >> (bit & 7) & 1;
 }
 
 int newcomers_recall(void)
@@ -90,7 +100,7 @@ PyObject *newcomers_meet(struct lines_thread *thread, PyObject *code)
         Py_RETURN_NONE;
     verdict = PyDict_GetItemWithError(file_verdicts, ((PyCodeObject *)code)->co_filename);
     if (verdict == Py_False)
-        return newcomers_dismiss(code);
+        return dismiss_unless_registered(code);
     answer = ask(code);
     thread->debt += (ticks_now() - start) << PROBE_SHIFT; /* nobody's time */
     if (answer == NULL) {
@@ -101,5 +111,5 @@ PyObject *newcomers_meet(struct lines_thread *thread, PyObject *code)
     }
     is_wanted = answer == Py_True;
     Py_DECREF(answer);
-    return is_wanted ? Py_NewRef(Py_None) : newcomers_dismiss(code);
+    return is_wanted ? Py_NewRef(Py_None) : dismiss_unless_registered(code);
 }

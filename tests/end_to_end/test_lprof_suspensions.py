@@ -72,6 +72,7 @@ print(seen)
 """
 
 
+@pytest.mark.hot
 def test_suspensions_of_busy_generators_are_counted(tmp_path: Path) -> None:
     by_clock, seen = record(DRIVEN, tmp_path, "--clock")
     by_blocks, seen_again = record(DRIVEN, tmp_path)
@@ -96,6 +97,7 @@ for row in rows(3000):
 """
 
 
+@pytest.mark.hot
 def test_long_suspensions_are_timed_in_busy_code_too(tmp_path: Path) -> None:
     result, _ = record(LONG, tmp_path)
     assert list(result.profile.calls.regime) == [REGIME_HOT]

@@ -15,6 +15,8 @@ from case_runs import LineResult, load_lines, lprof, plain
 from proftrace.model.load import load_profiles
 from proftrace.model.profile import REGIME_HOT
 
+pytestmark = pytest.mark.hot
+
 HOT = {"PROFTRACE_TEST_HOT_AFTER": "200"}
 
 # What every program starts with; `work` gets hot in its first call.

@@ -16,6 +16,8 @@ import pytest
 from case_runs import COMMANDS, LineResult, Run, load_lines, lprof, run
 from proftrace.model.profile import REGIME_COLD, REGIME_HOT
 
+pytestmark = pytest.mark.hot
+
 PROGRAMS = Path(__file__).parents[1] / "programs"
 FORBID = PROGRAMS / "forbid.py"
 

@@ -66,15 +66,24 @@ class Register:
         return added
 
     def _register(self, code: CodeType, namespace: Namespace) -> None:
+        """Let the tracer know a code object, last of all: a thread that finds it registered runs
+        it, and what is nested in it."""
         if _lines.is_registered(code):
             return
-        _lines.register(code, self._sources.id_of(code, namespace))
-        for inner in code.co_consts:
-            if isinstance(inner, type(code)) and not _lines.is_registered(inner):
+        source = self._sources.id_of(code, namespace)
+        nested = [inner for inner in code.co_consts if isinstance(inner, type(code))]
+        for inner in nested:
+            if not _lines.is_registered(inner):
                 self._waiting[id(inner)] = namespace
                 if self._targets is not None:
                     self._targets.keep_asking(inner.co_filename)
                 _lines.await_start(inner)
+        try:
+            _lines.register(code, source)
+        except ValueError:
+            for inner in nested:
+                self._waiting.pop(id(inner), None)
+            raise
 
     def _follow(self, function: FunctionType, code: CodeType) -> None:
         """Profile the code that a profiled function is about to get; called by the tracer."""

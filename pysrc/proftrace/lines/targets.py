@@ -74,10 +74,10 @@ class Targets:
     def _look_at_file(self, name: str, module: str) -> None:
         """Decide about all code of a file, as far as its name says it."""
         wanted_by = self._reason_for_file(name, module)
-        self._wanted_by[name] = wanted_by
         excluded = self._is_excluded(name)
         if excluded or (wanted_by is None and not self._names):
             self.verdicts[name] = False
+        self._wanted_by[name] = wanted_by  # last: from here on other threads need not look
 
     def _reason_for_file(self, name: str, module: str) -> str | None:
         """Return what wants all of a file: a path, or "" for --all and --include; None: nothing."""

@@ -11,6 +11,8 @@ from case_runs import LineResult, Run, load_lines, lprof
 from proftrace.model.load import load_profile, load_profiles
 from proftrace.model.profile import REGIME_HOT
 
+pytestmark = pytest.mark.hot
+
 ZOO = Path(__file__).resolve().parents[2] / "programs" / "hits_zoo.py"
 AFTER = "PROFTRACE_TEST_HOT_AFTER"
 
