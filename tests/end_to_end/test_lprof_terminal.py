@@ -111,8 +111,8 @@ def test_the_hottest_function_stands_last_with_its_lambda(folder: Path) -> None:
 
 
 def test_view_prints_the_same_behind_the_program(folder: Path) -> None:
-    (folder / "copy.py").write_text(PROGRAM)
-    text, lines = on_terminal(folder, ["-qv", "--top=1", "copy.py"], 100)
+    (folder / "again.py").write_text(PROGRAM)
+    text, lines = on_terminal(folder, ["-qv", "--top=1", "again.py"], 100)
     assert "\x1b[" in text
     assert lines[0].startswith("lprof ")
     assert "1 of 2 functions" in lines[0]
