@@ -5,6 +5,7 @@
 #include "capture/got_object.h"
 #include "capture/guard.h" /* capture_on: an address in this library */
 #include "capture/hooks_load.h"
+#include "capture/hooks_operators.h"
 #include "capture/real.h"
 
 #include <dlfcn.h>
@@ -30,17 +31,23 @@ OTHER_HOOKS(DECLARE_OTHER)
 #undef DECLARE_OTHER
 
 struct got_hook got_hooks[GOT_HOOKS_MOST] = {
-#define HOOK(type_, name_, parameters_) {#name_, hook_##name_, (void **)&real.name_, NULL},
+#define HOOK(type_, name_, parameters_) \
+    {#name_, hook_##name_, (void **)&real.name_, NULL, GOT_HOOK_EXPORTED, false},
     REAL_FUNCTIONS(HOOK)
 #undef HOOK
-#define HOOK(name_) {#name_, hook_##name_, NULL, NULL},
+#define HOOK(name_) {#name_, hook_##name_, NULL, NULL, GOT_HOOK_EXPORTED, false},
         OTHER_HOOKS(HOOK)
 #undef HOOK
 #if GOT_HAS_ENTRIES
-#define HOOK(name_) {#name_, load_hook_##name_, (void **)&load_real_##name_, NULL},
+#define HOOK(name_) \
+    {#name_, load_hook_##name_, (void **)&load_real_##name_, NULL, GOT_HOOK_LOADER, false},
             LOAD_FUNCTIONS(HOOK)
 #undef HOOK
 #endif
+#define HOOK(name_) \
+    {#name_, operator_hook_##name_, &operator_real_##name_, NULL, GOT_HOOK_OPERATOR, false},
+                NEW_OPERATORS(HOOK) DELETE_OPERATORS(HOOK)
+#undef HOOK
 };
 
 /* ---- targets ------------------------------------------------------------------------------ */
@@ -50,6 +57,7 @@ struct search {
     uintptr_t found; /* by the loader */
     void *first;     /* definition in the order of loading */
     bool is_defined; /* `found` is a definition */
+    bool with_ours;
 };
 
 static int look_in_object(struct dl_phdr_info *info, size_t n_bytes, void *data)
@@ -58,7 +66,8 @@ static int look_in_object(struct dl_phdr_info *info, size_t n_bytes, void *data)
     struct got_object object;
     void *own;
     (void)n_bytes;
-    if (!got_object_read(info, &object) || got_object_contains(&object, (uintptr_t)&capture_on, 0))
+    if (!got_object_read(info, &object) ||
+        (!search->with_ours && got_object_contains(&object, (uintptr_t)&capture_on, 0)))
         return 0;
     own = got_object_find(&object, search->name);
     if (own == NULL)
@@ -74,24 +83,65 @@ static int look_in_object(struct dl_phdr_info *info, size_t n_bytes, void *data)
  * own procedure table, which leads to us as soon as we have changed it. Then it is the first
  * definition.
  */
-static void *find_target(const char *name)
+static void *find_definition(const char *name, bool with_ours)
 {
-    struct search search = {.name = name, .found = (uintptr_t)dlsym(RTLD_DEFAULT, name)};
+    struct search search = {
+        .name = name, .found = (uintptr_t)dlsym(RTLD_DEFAULT, name), .with_ours = with_ours};
     if (search.found == 0)
         return NULL;
     dl_iterate_phdr(look_in_object, &search);
     return search.is_defined ? (void *)search.found : search.first;
 }
 
-void got_hooks_resolve(void)
+static void *target_of(const struct got_hook *hook, bool preloaded)
+{
+    void *target = preloaded ? dlsym(RTLD_NEXT, hook->name) : find_definition(hook->name, false);
+    return target == hook->hook ? NULL : target;
+}
+
+/* Whether the loader binds a call by this name to the hook, or to what the hook stands in for. */
+static bool is_first_here(const struct got_hook *hook, bool preloaded)
+{
+    void *first = preloaded ? find_definition(hook->name, true) : hook->target;
+    return hook->target != NULL && (first == hook->hook || first == hook->target);
+}
+
+/*
+ * Whether the operators are the allocator's own, so that no hook of malloc sees what they do: then
+ * one library brings both. The C library has no operators and C++'s library no malloc.
+ */
+static bool has_own_operators(bool preloaded)
+{
+    Dl_info operators, allocator;
+    void *malloc_target = got_hook_named("malloc")->target;
+#define LOOK(name_)                                           \
+    if (target_of(got_hook_named(#name_), preloaded) == NULL) \
+        return false;
+    NEW_OPERATORS(LOOK)
+#undef LOOK
+    return malloc_target != NULL && dladdr(malloc_target, &allocator) != 0 &&
+           dladdr(target_of(got_hook_named("_Znwm"), preloaded), &operators) != 0 &&
+           operators.dli_fbase == allocator.dli_fbase;
+}
+
+static void resolve_kind(enum got_hook_kind kind, bool preloaded)
 {
     for (struct got_hook *hook = got_hooks; hook->name != NULL; hook++) {
-        hook->target = find_target(hook->name);
-        if (hook->target == hook->hook)
-            hook->target = NULL;
+        if (hook->kind != kind)
+            continue;
+        hook->target = target_of(hook, preloaded);
         if (hook->target != NULL && hook->real != NULL)
             *hook->real = hook->target;
+        hook->is_first = is_first_here(hook, preloaded);
     }
+}
+
+void got_hooks_resolve(bool preloaded)
+{
+    resolve_kind(GOT_HOOK_EXPORTED, preloaded);
+    resolve_kind(GOT_HOOK_LOADER, preloaded);
+    if (has_own_operators(preloaded))
+        resolve_kind(GOT_HOOK_OPERATOR, preloaded);
 }
 
 /* ---- names -------------------------------------------------------------------------------- */

@@ -18,6 +18,7 @@ static uintptr_t address_of(const struct got_object *object, uintptr_t value)
 
 struct table_sizes {
     size_t plt_bytes, rel_bytes, rela_bytes;
+    size_t n_without_symbol; /* entries at the start of the table, if the linker put them there */
     uintptr_t plt, rel, rela, plt_kind, name;
 };
 
@@ -58,6 +59,9 @@ static void see_entry(struct got_object *object, struct table_sizes *sizes, cons
     case DT_RELA:
         sizes->rela = address;
         break;
+    case DT_RELACOUNT:
+        sizes->n_without_symbol = entry->d_un.d_val;
+        break;
     case DT_RELASZ:
         sizes->rela_bytes = entry->d_un.d_val;
         break;
@@ -75,6 +79,15 @@ static void see_entry(struct got_object *object, struct table_sizes *sizes, cons
     }
 }
 
+/* Most entries of a large library are of no symbol: addresses within itself. */
+static struct got_relocations without_first(const struct table_sizes *sizes)
+{
+    const size_t n_bytes = sizes->n_without_symbol * sizeof(ElfW(Rela));
+    const size_t skipped = n_bytes <= sizes->rela_bytes ? n_bytes : 0;
+    return (struct got_relocations){(const uint8_t *)sizes->rela + skipped,
+                                    sizes->rela_bytes - skipped, sizeof(ElfW(Rela))};
+}
+
 static void take_tables(struct got_object *object, const struct table_sizes *sizes)
 {
     const size_t plt_entry = sizes->plt_kind == DT_RELA ? sizeof(ElfW(Rela)) : sizeof(ElfW(Rel));
@@ -82,8 +95,7 @@ static void take_tables(struct got_object *object, const struct table_sizes *siz
         object->relocations[0] =
             (struct got_relocations){(const uint8_t *)sizes->plt, sizes->plt_bytes, plt_entry};
     if (sizes->rela != 0)
-        object->relocations[1] = (struct got_relocations){(const uint8_t *)sizes->rela,
-                                                          sizes->rela_bytes, sizeof(ElfW(Rela))};
+        object->relocations[1] = without_first(sizes);
     if (sizes->rel != 0)
         object->relocations[2] = (struct got_relocations){(const uint8_t *)sizes->rel,
                                                           sizes->rel_bytes, sizeof(ElfW(Rel))};

@@ -21,6 +21,9 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+/* Of the C library, if it has it: whether there has been one thread only. */
+extern char __libc_single_threaded __attribute__((weak));
+
 struct slot {
     void **at;
     const struct got_hook *hook;
@@ -33,13 +36,17 @@ struct patched_object {
     uintptr_t text_start, text_end;
     uintptr_t relro_start, relro_end;
     uint32_t first_slot, n_slots;
+    bool is_plain; /* its names are looked for where the program's are */
 };
 
 static struct {
     pthread_mutex_t lock; /* taken inside dl_iterate_phdr only; guards all but `on` */
     int on;               /* atomic */
     bool resolved;
-    bool again; /* an object was not ready yet */
+    bool preloaded;
+    bool has_run; /* once at least */
+    bool deep;    /* atomic: objects may have come that look for names elsewhere first */
+    bool again;   /* an object was not ready yet */
     bool foreign_allocator;
     unsigned long long n_loads, n_unloads; /* as of the lists */
     PAGE_VEC(struct patched_object) objects;
@@ -50,6 +57,7 @@ static struct {
 
 struct scan {
     const struct got_object *object;
+    bool is_plain;
     bool failed;
 };
 
@@ -65,7 +73,8 @@ static void remember_slot(void **at, const char *name, bool is_lazy, void *data)
     if (slot == NULL)
         scan->failed = true;
     else
-        *slot = (struct slot){at, hook, is_lazy && got_object_find(scan->object, name) == NULL};
+        *slot = (struct slot){
+            at, hook, is_lazy && (scan->is_plain || got_object_find(scan->object, name) == NULL)};
 }
 
 static void find_text(const struct got_object *object, struct patched_object *patched)
@@ -99,7 +108,8 @@ static bool has_foreign_allocator(const struct got_object *object)
 static struct patched_object *add_object(const struct got_object *object)
 {
     struct patched_object *patched = page_vec_add(&patch.objects);
-    struct scan scan = {.object = object};
+    const bool is_plain = patch.preloaded && !__atomic_load_n(&patch.deep, __ATOMIC_SEQ_CST);
+    struct scan scan = {.object = object, .is_plain = is_plain};
     const size_t n_before = patch.slots.n;
     if (patched == NULL)
         return NULL;
@@ -108,6 +118,7 @@ static struct patched_object *add_object(const struct got_object *object)
         .segments = object->segments,
         .relro_start = object->relro_start,
         .relro_end = object->relro_end,
+        .is_plain = is_plain,
     };
     find_text(object, patched);
     if (is_left_alone(object))
@@ -130,7 +141,8 @@ static struct patched_object *add_object(const struct got_object *object)
 static bool is_unbound(const struct patched_object *object, const struct slot *slot,
                        const void *value)
 {
-    return slot->is_lazy && !patch.foreign_allocator &&
+    return slot->is_lazy && slot->hook->is_first &&
+           (object->is_plain || !patch.foreign_allocator || slot->hook->kind == GOT_HOOK_LOADER) &&
            (uintptr_t)value - object->text_start < object->text_end - object->text_start;
 }
 
@@ -195,7 +207,8 @@ static void change_object(const struct patched_object *object, bool on)
 
 struct pass {
     bool started;
-    bool is_due; /* the hooks go in or out */
+    bool is_due;   /* the hooks go in or out */
+    bool is_first; /* of the process */
     struct maps_text maps;
     unsigned long long n_loads, n_unloads;
 };
@@ -218,13 +231,56 @@ static struct patched_object *find_object(const struct dl_phdr_info *info)
 }
 
 /*
+ * Where we are preloaded, almost every object is bound to us by the loader; what is there from the
+ * start will be, as far as it is not yet. Nothing has to be asked or changed then.
+ */
+static bool is_bound_to_us(const struct patched_object *object, const struct pass *pass)
+{
+    const struct slot *slots = patch.slots.items + object->first_slot;
+    for (uint32_t i = 0; i < object->n_slots; i++) {
+        const void *value = __atomic_load_n(slots[i].at, __ATOMIC_RELAXED);
+        const bool will_be = pass->is_first && slots[i].hook->kind == GOT_HOOK_EXPORTED;
+        if (value != slots[i].hook->hook && !(will_be && is_unbound(object, &slots[i], value)))
+            return false;
+    }
+    return patch.preloaded;
+}
+
+/*
  * While another thread is still loading an object, the pages that become read-only are not yet so.
  * Making them so for it would end the program.
  */
 static bool is_loaded(const struct got_object *object, struct pass *pass)
 {
-    return object->relro_end <= object->relro_start ||
+    return (&__libc_single_threaded != NULL && __libc_single_threaded) ||
+           object->relro_end <= object->relro_start ||
            !maps_is_writable(&pass->maps, object->relro_start);
+}
+
+/* Those of the object that was added last. */
+static void forget_slots(struct patched_object *object)
+{
+    patch.slots.n -= object->n_slots;
+    object->n_slots = 0;
+}
+
+/* NULL: it is none, or not loaded yet. */
+static struct patched_object *visit_new(const struct dl_phdr_info *info, struct pass *pass)
+{
+    struct patched_object *object;
+    struct got_object found;
+    if (!got_object_read(info, &found) || (object = add_object(&found)) == NULL)
+        return NULL;
+    if (is_bound_to_us(object, pass)) {
+        forget_slots(object);
+        return object;
+    }
+    if (is_loaded(&found, pass))
+        return object;
+    patch.again = true;
+    forget_slots(object);
+    patch.objects.n--;
+    return NULL;
 }
 
 /* True: the rest needs no look. */
@@ -242,15 +298,8 @@ static bool visit_locked(const struct dl_phdr_info *info, struct pass *pass)
         pass->n_unloads = info->dlpi_subs;
     }
     object = find_object(info);
-    if (object == NULL) {
-        struct got_object found;
-        if (!got_object_read(info, &found))
-            return false;
-        if (is_loaded(&found, pass))
-            object = add_object(&found);
-        else
-            patch.again = true;
-    }
+    if (object == NULL)
+        object = visit_new(info, pass);
     if (object != NULL)
         change_object(object, __atomic_load_n(&patch.on, __ATOMIC_RELAXED) != 0);
     patch.n_loads = pass->n_loads;
@@ -270,20 +319,22 @@ static int visit(struct dl_phdr_info *info, size_t n_bytes, void *data)
 
 static void run_pass(bool is_due)
 {
-    struct pass pass = {.is_due = is_due};
+    struct pass pass = {.is_due = is_due, .is_first = !patch.has_run};
     sigset_t before;
     /* A handler that loads or jumps away must not find the locks held. */
     signals_block(&before);
     dl_iterate_phdr(visit, &pass);
     signals_allow(&before);
     maps_forget(&pass.maps);
+    patch.has_run = true;
 }
 
-void gotpatch_apply(void)
+void gotpatch_apply(bool preloaded)
 {
     if (!patch.resolved)
-        got_hooks_resolve();
+        got_hooks_resolve(preloaded);
     patch.resolved = true;
+    patch.preloaded = preloaded;
     __atomic_store_n(&patch.on, 1, __ATOMIC_SEQ_CST);
     run_pass(true);
 }
@@ -293,12 +344,18 @@ void gotpatch_restore(void)
     if (!gotpatch_is_on())
         return;
     __atomic_store_n(&patch.on, 0, __ATOMIC_SEQ_CST);
-    run_pass(true);
+    if (!patch.preloaded) /* there, most slots are ours by right */
+        run_pass(true);
 }
 
 bool gotpatch_is_on(void)
 {
     return __atomic_load_n(&patch.on, __ATOMIC_RELAXED) != 0;
+}
+
+void gotpatch_sees_deep(void)
+{
+    __atomic_store_n(&patch.deep, true, __ATOMIC_SEQ_CST);
 }
 
 void gotpatch_refresh(void)

@@ -34,6 +34,10 @@ GOT_ENTRY(load_hook_dlmopen, load_decide_dlmopen, load_real_dlmopen);
 GOT_ENTRY(load_hook_dlsym, load_decide_dlsym, load_real_dlsym);
 GOT_ENTRY(load_hook_dlvsym, load_decide_dlvsym, load_real_dlvsym);
 
+#ifndef RTLD_DEEPBIND
+#define RTLD_DEEPBIND 0
+#endif
+
 static const struct got_answer no_answer;
 
 static struct got_answer answer(void *value)
@@ -83,6 +87,8 @@ struct got_answer load_decide_dlopen(const char *file, int mode, void *unused, v
     void *(*load)(const char *, int) = (void *(*)(const char *, int))load_real_dlopen;
     void *handle;
     (void)unused;
+    if ((mode & RTLD_DEEPBIND) != 0)
+        gotpatch_sees_deep();
     if (!gotpatch_is_on())
         return no_answer;
     gotpatch_refresh(); /* what a call before this one has loaded, if that was a jump */
@@ -99,6 +105,8 @@ struct got_answer load_decide_dlmopen(Lmid_t space, const char *file, int mode, 
     void *(*load)(Lmid_t, const char *, int) =
         (void *(*)(Lmid_t, const char *, int))load_real_dlmopen;
     void *handle;
+    if ((mode & RTLD_DEEPBIND) != 0)
+        gotpatch_sees_deep();
     if (!gotpatch_is_on() || space != LM_ID_BASE || caller_matters(file, caller))
         return no_answer;
     handle = load(space, file, mode);
@@ -175,6 +183,8 @@ struct got_answer load_decide_dlsym(void *handle, const char *name, void *unused
         return answer(ours_for(name, look_up(handle, name)));
     hook = got_hook_named(name);
     if (hook == NULL || hook->target == NULL)
+        return no_answer;
+    if (handle == RTLD_DEFAULT && !hook->is_first)
         return no_answer;
     if (handle == RTLD_NEXT && !next_is_target(hook, caller))
         return no_answer;

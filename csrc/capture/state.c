@@ -233,8 +233,7 @@ static void put_hooks(void)
     static int preloaded = -1;
     if (preloaded < 0)
         preloaded = proftrace_capture_is_preloaded();
-    if (!preloaded)
-        gotpatch_apply();
+    gotpatch_apply(preloaded);
 }
 
 static int start(const struct capture_options *options, const char **no_stacks)

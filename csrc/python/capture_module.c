@@ -210,7 +210,7 @@ static PyObject *start(PyObject *module, PyObject *args, PyObject *kwargs)
     else
         result = Py_NewRef(Py_None);
     proftrace_capture_release(&signals_before);
-    if (result != NULL && !proftrace_capture_is_preloaded())
+    if (result != NULL)
         ctypes_pointers_hook();
 done:
     PyMem_Free(thread_names);

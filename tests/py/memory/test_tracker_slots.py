@@ -13,27 +13,10 @@ from pathlib import Path
 import pytest
 
 from case_runs import bytearray_bytes
-from log_events import is_allocation, read_events
-from proftrace.model.load import load_profile
+from slot_programs import LINKED, SOURCE, WAYS, build, expected, sizes_in
 
-SOURCE = Path(__file__).parents[2] / "programs" / "tracker" / "slots.c"
-FIRST_VERSION = {"x86_64": "GLIBC_2.2.5", "aarch64": "GLIBC_2.17"}[platform.machine()]
-WAYS = ("by_call", "by_pointer", "by_constant", "by_name", "by_next", "by_version", "by_mapping",
-        "by_library")  # fmt: skip
 SHT_RELA = 4
 R_X86_64_JUMP_SLOT = 7 if platform.machine() == "x86_64" else -1
-LINKED = {
-    "at once": ["-Wl,-z,now", "-Wl,-z,relro"],
-    "lazily": ["-Wl,-z,lazy", "-Wl,-z,relro"],
-    "lazily, all writable": ["-Wl,-z,lazy", "-Wl,-z,norelro"],
-}
-
-
-def build(folder: Path, name: str, *flags: str) -> Path:
-    path = folder / f"{name}.so"
-    words = ["gcc", "-shared", "-fPIC", "-O1", f'-DVERSION="{FIRST_VERSION}"', *flags]
-    subprocess.run([*words, "-o", str(path), str(SOURCE)], check=True)
-    return path
 
 
 # Sizes are 1_000_000 and the number of the way (mappings: pages), so that nobody else has them.
@@ -63,18 +46,6 @@ def run(folder: Path, program: str, library: Path, other: Path, mode: int = 0) -
     done = subprocess.run([*words, *WAYS], cwd=folder, capture_output=True, text=True, check=False)
     assert (done.returncode, done.stderr) == (0, ""), done.stderr
     return sizes_in(capture)
-
-
-def sizes_in(capture: Path) -> Counter[int]:
-    assert list(load_profile(str(capture)).warnings) == []
-    return Counter(event.size for event in read_events(capture) if is_allocation(event))
-
-
-def expected(start: int) -> dict[int, int]:
-    """Each way makes one block of its size; the C library's copy is a second one."""
-    sizes = {start + (k << 12) + 4096: 1 for k in range(len(WAYS))}
-    sizes[start + (WAYS.index("by_library") << 12) + 4096] = 2
-    return sizes
 
 
 @pytest.mark.parametrize("linked", LINKED)
