@@ -39,6 +39,9 @@ def start(settings: Mapping[str, object]) -> None:
     # First registered, last run: the mark comes after the program's own exit handlers.
     atexit.register(_capture.mark_end_of_script)
     no_stacks = _start_child(settings) if settings.get("child") else _start_first(settings)
+    # faulthandler lists the modules in C that are none of Python's own when a program crashes. The
+    # package still has it, for whoever imports it from there.
+    sys.modules.pop("proftrace._capture", None)
     if no_stacks is not None:
         print(f"memtrace: no Python stacks: {no_stacks}", file=sys.stderr)
 
