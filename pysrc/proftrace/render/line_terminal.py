@@ -24,6 +24,7 @@ from proftrace.views.line_table import Call, FunctionLines, LineValues, Row
 from proftrace.views.nesting import outer_functions
 
 _FOLDED_RUN = 3  # cold lines in a row are folded into one; each one when that was asked for
+_SHORTEST_PLACE = 6  # that says something
 _TELLING_ERROR = 0.01  # of the total: from there on the heading says it
 _WIDEST_HEADING = 100
 _MOST_NAMED = 4  # functions in the last line
@@ -143,22 +144,36 @@ def _texts(section: FunctionLines, *, everything: bool) -> list[Row]:
 def _heading(section: FunctionLines, page: _Page) -> str:
     """Return name and place on the left, time, share and calls on the right."""
     terminal = page.terminal
-    right = page.numbers.time(section.total)
-    if section.error >= _TELLING_ERROR * section.total > 0:
-        right += f" {terminal.symbol('±', '+-')} {page.numbers.time(section.error)}"
-    if page.whole > 0:
-        right += f"  {page.share(section):.1f} %"
-    if section.calls:  # line_profiler counts none
-        right += f"  {page.numbers.count(section.calls)} call{'' if section.calls == 1 else 's'}"
-    if "samples" in section.regimes:
-        right += "  sampled"
-    room = min(terminal.width, _WIDEST_HEADING) - len(right) - 2
-    name = terminal.cut(printable(section.name), max(room - 20, 20))
+    width = min(terminal.width, _WIDEST_HEADING)
+    right = _facts(section, page, width - min(display_width(section.name), 20) - 14)
+    room = width - len(right) - 2
+    name = terminal.cut(printable(section.name), max(room - 20, min(room, 20)))
     last = section.first_line + max(len(section.source or ()), 1) - 1
     place = f"{short_path(section.file)}:{section.first_line}-{last}"
-    place = terminal.cut_left(place, max(room - display_width(name) - 2, 10))
+    place_room = room - display_width(name) - 2
+    place = terminal.cut_left(place, place_room) if place_room >= _SHORTEST_PLACE else ""
     gap = room - display_width(name) - 2 - display_width(place)
     return f"{terminal.style(name, 'head')}  {place}{' ' * max(gap, 0)}  {right}"
+
+
+def _facts(section: FunctionLines, page: _Page, room: int) -> str:
+    """Return time, error, share, calls and regime of a function, as many of them as there is room
+    for; what says least goes first."""
+    sign = page.terminal.symbol("±", "+-")
+    has_error = section.error >= _TELLING_ERROR * section.total > 0
+    facts = {
+        "time": page.numbers.time(section.total),
+        "error": f" {sign} {page.numbers.time(section.error)}" if has_error else "",
+        "share": f"  {page.share(section):.1f} %" if page.whole > 0 else "",
+        "calls": f"  {page.numbers.count(section.calls)} call{'' if section.calls == 1 else 's'}"
+        if section.calls  # line_profiler counts none
+        else "",
+        "regime": "  sampled" if "samples" in section.regimes else "",
+    }
+    for name in ("regime", "error", "calls"):
+        if len("".join(facts.values())) > room:
+            facts[name] = ""
+    return "".join(facts.values())
 
 
 def _fold(part: _Part, rows: Sequence[Row], options: TableOptions) -> Iterator[Row | list[Row]]:

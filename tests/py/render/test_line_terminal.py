@@ -386,3 +386,32 @@ def test_only_the_line_with_the_functions_own_name_is_kept(name: str, shown: lis
     options = TableOptions(min_percent=50)
     lines = render_terminal([section], options, Terminal(100), "").splitlines()
     assert [line.split()[0] for line in lines[4 : lines.index("", 3)]] == shown
+
+
+def heading(width: int) -> str:
+    section = FunctionLines(
+        "a/long/path/to/the/application.py",
+        "Inventory.total",
+        1_500,
+        24_003,
+        55_000_000,
+        ["def total(self):"] * 900,
+        {1_500: LineValues(24_003, 55_000_000, 55_000_000, 0, inclusive_error=3_600_000)},
+        regimes=("clock", "samples"),
+    )
+    return next(line for line in render([section], Terminal(width)) if "55.0 ms" in line)
+
+
+@pytest.mark.parametrize(
+    ("width", "facts"),
+    [
+        (100, "55.0 ms ± 3.60 ms  100.0 %  24,003 calls  sampled"),
+        (70, "55.0 ms ± 3.60 ms  100.0 %  24,003 calls"),
+        (60, "55.0 ms  100.0 %  24,003 calls"),
+        (40, "55.0 ms  100.0 %"),
+    ],
+)
+def test_a_heading_has_the_facts_that_there_is_room_for(width: int, facts: str) -> None:
+    assert heading(width).endswith(f"  {facts}")
+    assert heading(width).startswith("Inventory.total ")
+    assert len(heading(width)) <= width
