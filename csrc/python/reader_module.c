@@ -380,6 +380,8 @@ static PyObject *profile_object(const struct built_profile *profile)
         put_python_heap(out, &profile->history.python_heap) != 0 ||
         reader_put_usage(out, &profile->history.usage) != 0 ||
         put_number(out, "next_log", (int64_t)profile->log.next_log) != 0 ||
+        put_number(out, "n_behind", (int64_t)(profile->log.n_bytes - profile->log.good_bytes)) !=
+            0 ||
         put_meta(out, &profile->log.dict) != 0 || put_sources(out, profile) != 0 ||
         reader_put_modules(out, &profile->log.dict, profile->hybrids.verdicts.items,
                            profile->hybrids.verdicts.n) != 0 ||

@@ -225,3 +225,14 @@ def test_cases_have_the_same_hits_when_everything_is_profiled(
     before = plain([str(case_path(name))], tmp_path)
     assert (run.status, run.stdout) == (before.status, before.stdout)
     assert wrong_hits(case_path(name), load_lines(tmp_path / "r.lprof")) == []
+
+
+def test_what_is_decorated_as_well_is_no_target_in_vain(folder: Path) -> None:
+    (folder / "main.py").write_text("@profile\ndef work():\n    return 1\nwork()\n")
+    run = lprof(["-q", "-o", "r.lprof", "-p", "work", "main.py"], folder)
+    assert (run.status, run.stderr) == (0, "")
+    assert names_of(folder) == {"work"}
+
+
+def names_of(folder: Path) -> set[str]:
+    return {name for _, name, _ in load_lines(folder / "r.lprof").functions()}

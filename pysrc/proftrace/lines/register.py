@@ -61,7 +61,10 @@ class Register:
         """
         added = []
         for code, function in find_code(thing):
-            self._register(code, None if function is None else function.__globals__)
+            namespace = None if function is None else function.__globals__
+            if self._targets is not None:
+                self._targets.wants(code, namespace)  # what is asked for too, is there
+            self._register(code, namespace)
             added.append(code)
         return added
 

@@ -25,6 +25,7 @@ def file_warnings(log: Mapping[str, Any], *, memory: bool, running: bool) -> lis
     """Return what is wrong with a log, or missing in it, a line each; it may be `running`."""
     return [
         *([] if running else _ending_warnings(log["ending"], memory)),
+        *([] if memory else _remainder_warnings(log)),
         *_lost_warnings(log),
         *symbol_warnings(log["modules"]),
     ]
@@ -52,6 +53,14 @@ def _ending_warnings(ending: Mapping[str, Any], memory: bool) -> list[str]:
         return [f"recording stopped before the program did, writing failed: {why}; {read}"]
     text = _REASONS.get(ending["reason"])
     return [] if text is None else [text]
+
+
+def _remainder_warnings(log: Mapping[str, Any]) -> list[str]:
+    """Return that there is something behind the last recording: it was one, of another process."""
+    if log["ending"]["kind"] != "ended" or log["next_log"] or not log["n_behind"]:
+        return []
+    n_bytes = format_count(log["n_behind"])
+    return [f"damaged: {n_bytes} bytes behind the last recording cannot be read"]
 
 
 def _lost_warnings(log: Mapping[str, Any]) -> list[str]:

@@ -87,17 +87,30 @@ def load_profiles(path: str, *, native: bool = True) -> list[Profile]:
     while start or not profiles:
         log = _read_log(path, start, native)
         one_of_several = bool(start or log["next_log"])
+        if not one_of_several:
+            _refuse_without_lines(path, log)
         profiles.append(_profile_from_log(path, log, one_of_several=one_of_several))
         start = log["next_log"]
     return _without_older(profiles)
 
 
+def _refuse_without_lines(path: str, log: _Log) -> None:
+    """Raise CaptureFileError for a result of lines that was damaged before its first function."""
+    kind = log["ending"]["kind"]
+    if log["header"]["content"] & HAS_LINES and kind != "ended" and not log["calls"]["function"]:
+        at = format_count(log["ending"]["damaged_at"])
+        what = f"is damaged at byte {at}" if kind == "damaged" else f"is cut off at byte {at}"
+        raise CaptureFileError(f"{printable(path)}: {what}, and nothing stands before")
+
+
 def _without_older(profiles: Sequence[Profile]) -> list[Profile]:
-    """Leave out what a process had saved before it wrote the whole, which is behind it."""
+    """Leave out what a process had saved before it wrote the whole, which is behind it; unless
+    that was damaged, and nothing is left of it."""
     newest: dict[Recording, int] = {}
     for index, profile in enumerate(profiles):
-        if HITS in profile.metrics:
-            newest[recording_of(profile.header)] = index
+        recording = recording_of(profile.header)
+        if HITS in profile.metrics and (profile.calls.function or recording not in newest):
+            newest[recording] = index
     kept = set(newest.values())
     return [
         profile

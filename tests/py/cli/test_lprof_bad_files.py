@@ -31,6 +31,12 @@ def make_flipped(path: Path) -> None:
     path.write_bytes(data)
 
 
+def make_damaged(path: Path) -> None:
+    data = bytearray(make_result(path))
+    data[200] ^= 1
+    path.write_bytes(data)
+
+
 def make_memory(path: Path) -> None:
     log = LogWriter(content=MEMORY)
     log.end()
@@ -49,6 +55,8 @@ BAD = {
         "is cut off inside its header",
     ),
     "flipped": (make_flipped, "the checksum of its header is wrong"),
+    "cut": (lambda path: path.write_bytes(make_result(path)[:150]), "is cut off at byte 128, and"),
+    "damaged": (make_damaged, "is damaged at byte 128, and nothing stands before"),
     "newer": (
         lambda path: path.write_bytes(file_header(LINES, version=9, min_reader=9)),
         "was written by a newer version (log format 9, ",
@@ -142,3 +150,29 @@ def test_a_pipe_in_a_folder_of_captures_is_not_waited_for(
     make_folder(tmp_path / "folder")
     assert memtrace.main(["stats", str(tmp_path / "folder")]) == 1
     assert "there is no capture in this folder" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("rest", [b"\0", b"garbage", None])
+def test_what_stands_behind_a_result_and_cannot_be_read_is_said(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], rest: bytes | None
+) -> None:
+    data = make_result(tmp_path / "r")
+    other = bytearray(data)  # the recording of a child, whose first bytes are damaged
+    other[3] ^= 1
+    (tmp_path / "r").write_bytes(data + (bytes(other) if rest is None else rest))
+    assert lprof.main(["show", str(tmp_path / "r")]) == 0
+    out, err = capsys.readouterr()
+    assert "Function: f" in out
+    (line,) = err.splitlines()
+    assert line.endswith("bytes behind the last recording cannot be read")
+
+
+def test_a_damaged_end_does_not_hide_what_was_saved_before(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    data = make_result(tmp_path / "r")
+    damaged = bytearray(data)
+    damaged[200] ^= 1
+    (tmp_path / "r").write_bytes(data + damaged)
+    assert lprof.main(["show", str(tmp_path / "r")]) == 0
+    assert "Function: f" in capsys.readouterr().out
