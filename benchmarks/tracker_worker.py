@@ -1,8 +1,8 @@
 """A worker inside a tracker: python -m benchmarks.tracker_worker FOLDER MODE.
 
 MODE is the tool ("plain", "proftrace", "memray"), and then what it records: "" or "objects"; or
-"stopped": the tracker was started and stopped before. The task "start and stop" times the tool's
-tracker around nothing.
+"stopped": nothing, until the tracker is started and stopped by a task. The task "start and stop"
+times the tool's tracker around nothing.
 """
 
 from __future__ import annotations
@@ -37,12 +37,12 @@ def tracker_of(tool: str, folder: Path) -> Start:
     return lambda objects: tracker(path(), trace_python_allocators=objects)
 
 
-def start_and_stop(start: Start) -> Task:
+def start_and_stop(start: Start, *, objects: bool) -> Task:
     """Return a task that records nothing, many times."""
 
     def run() -> None:
         for _ in range(STARTS):
-            with start(False):
+            with start(objects):
                 pass
 
     return run
@@ -53,11 +53,16 @@ def main() -> None:
     folder, tool = Path(sys.argv[1]), sys.argv[2]
     kind = sys.argv[3] if len(sys.argv) > 3 else ""
     start = tracker_of(tool, folder)
-    tasks = {**memory_tasks(), "start and stop": start_and_stop(start)}
+    tasks = {
+        **memory_tasks(),
+        "start and stop": start_and_stop(start, objects=False),
+        "start and stop, objects": start_and_stop(start, objects=True),
+    }
+    if kind == "stopped":
+        worker.serve(tasks)
+        return
     with start(kind == "objects"):
-        if kind != "stopped":
-            worker.serve(tasks)
-    worker.serve(tasks)
+        worker.serve(tasks)
 
 
 if __name__ == "__main__":
