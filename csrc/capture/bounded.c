@@ -4,6 +4,7 @@
 #include "base/arena.h" /* pages */
 #include "base/page_vec.h"
 #include "base/ticks.h" /* mono_now_ns */
+#include "capture/backlog.h"
 #include "capture/compact.h"
 #include "capture/reorder.h"
 #include "capture/state.h"
@@ -25,6 +26,7 @@ struct kept_checkpoint {
 
 struct bounded {
     struct history history;
+    struct backlog backlog;
     struct reorder reorder;
     PAGE_VEC(uint64_t) applied; /* events, by stream */
     PAGE_VEC(struct checkpoint_cut) cuts;
@@ -43,7 +45,8 @@ int bounded_start_locked(struct bounded **bounded, const struct capture_options 
     if (!options->aggregate && options->ring_bytes == 0)
         return 0;
     *bounded = pages_alloc(sizeof **bounded);
-    if (*bounded == NULL || reorder_start(&(*bounded)->reorder) != 0) {
+    if (*bounded == NULL || backlog_start(&(*bounded)->backlog) != 0 ||
+        reorder_start(&(*bounded)->reorder) != 0) {
         bounded_release(bounded);
         errno = ENOMEM;
         return -1;
@@ -62,6 +65,7 @@ void bounded_release(struct bounded **bounded)
     if (old == NULL)
         return;
     history_release(&old->history);
+    backlog_release(&old->backlog);
     reorder_release(&old->reorder);
     page_vec_release(&old->applied);
     page_vec_release(&old->cuts);
@@ -87,29 +91,54 @@ static void apply(void *context, const struct event *event, uint32_t stream)
     bounded->applied.items[stream]++;
 }
 
-static void take_thread(struct bounded *bounded, struct capture_thread *thread)
+static void apply_run(struct bounded *bounded, const struct backlog_run *run)
 {
-    const uint64_t n_words = __atomic_load_n(&thread->slot->committed_bytes, __ATOMIC_ACQUIRE) / 8;
     struct event event;
     unsigned n;
-    for (uint64_t at = thread->taken_words; at < n_words; at += n) {
-        n = raw_event_get(thread->words + at, n_words - at, &event);
+    for (uint64_t at = 0; at < run->n_words; at += n) {
+        n = raw_event_get(run->words + at, run->n_words - at, &event);
         if (n == 0)
             break;
-        reorder_put(&bounded->reorder, &event, thread->stream, apply, bounded);
+        reorder_put(&bounded->reorder, &event, run->stream, apply, bounded);
     }
-    thread->taken_words = (uint32_t)n_words;
+}
+
+static void apply_backlog(struct bounded *bounded)
+{
+    struct backlog_run run;
+    while (backlog_next(&bounded->backlog, &run)) {
+        if (run.n_words != 0)
+            apply_run(bounded, &run);
+        else
+            reorder_advance(&bounded->reorder, apply, bounded);
+    }
+}
+
+static void put_by(struct bounded *bounded, uint32_t stream, const uint64_t *words, size_t n_words)
+{
+    if (backlog_add(&bounded->backlog, stream, words, n_words))
+        return;
+    apply_backlog(bounded);
+    if (!backlog_add(&bounded->backlog, stream, words, n_words))
+        apply_run(bounded, &(struct backlog_run){stream, (uint32_t)n_words, words});
 }
 
 void bounded_take_locked(struct capture_state *state)
 {
-    if (state->bounded == NULL || state->bounded->failed)
+    struct bounded *bounded = state->bounded;
+    if (bounded == NULL || bounded->failed)
         return;
     for (struct capture_thread *thread = state->live; thread != NULL; thread = thread->next) {
-        if (thread->slot != NULL)
-            take_thread(state->bounded, thread);
+        uint64_t n_words;
+        if (thread->slot == NULL)
+            continue;
+        n_words = __atomic_load_n(&thread->slot->committed_bytes, __ATOMIC_ACQUIRE) / 8;
+        if (n_words > thread->taken_words)
+            put_by(bounded, thread->stream, thread->words + thread->taken_words,
+                   n_words - thread->taken_words);
+        thread->taken_words = (uint32_t)n_words;
     }
-    reorder_advance(&state->bounded->reorder, apply, state->bounded);
+    put_by(bounded, 0, NULL, 0);
 }
 
 /*
@@ -120,9 +149,11 @@ static void take_all(struct capture_state *state)
 {
     struct bounded *bounded = state->bounded;
     bounded_take_locked(state);
+    apply_backlog(bounded);
     for (int i = 0; i < GAP_ATTEMPTS && reorder_waits(&bounded->reorder); i++) {
         sched_yield();
         bounded_take_locked(state);
+        apply_backlog(bounded);
     }
     reorder_skip(&bounded->reorder, apply, bounded);
 }
