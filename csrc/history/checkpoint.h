@@ -50,6 +50,7 @@ struct checkpoint_loader {
     uint32_t (*stack_row)(void *context, uint32_t node);
     uint32_t (*thread_row)(void *context, uint32_t stream);
     void *context;
+    bool with_live;             /* it says what is live: events may follow */
     PAGE_VEC(uint32_t) entries; /* of the history's sites, by the checkpoint's number */
 };
 
@@ -57,9 +58,12 @@ enum checkpoint_verdict { CHECKPOINT_OK, CHECKPOINT_MALFORMED, CHECKPOINT_NO_MEM
 
 NODISCARD enum checkpoint_verdict checkpoint_load(struct checkpoint_loader *loader,
                                                   const uint8_t *records, size_t n_bytes);
-/* Completes what the last block does not say itself. */
-void checkpoint_loaded(struct checkpoint_loader *loader);
+/* Completes what the last block does not say itself. MALFORMED: its numbers do not agree. */
+NODISCARD enum checkpoint_verdict checkpoint_loaded(struct checkpoint_loader *loader);
 void checkpoint_loader_release(struct checkpoint_loader *loader);
+
+/* Whether the sums over the sites are the totals, and what is live (if it is told) theirs. */
+NODISCARD enum checkpoint_verdict checkpoint_check(const struct history *history, bool with_live);
 
 /* The cuts of a block, for who has to know them before the rest: false: no more, or malformed. */
 NODISCARD bool checkpoint_next_cut(struct get *record, struct checkpoint_cut *cut);

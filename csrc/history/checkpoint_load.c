@@ -255,7 +255,9 @@ enum checkpoint_verdict checkpoint_load(struct checkpoint_loader *loader, const 
     enum checkpoint_verdict verdict = CHECKPOINT_OK;
     uint8_t tag;
     while (verdict == CHECKPOINT_OK && (tag = table_next(&from, &record)) != 0) {
-        if (tag == CHECKPOINT_SITES)
+        if (tag == CHECKPOINT_BEGIN)
+            loader->with_live = get_u8(&record) != 0;
+        else if (tag == CHECKPOINT_SITES)
             verdict = load_items(loader, &record, load_site);
         else if (tag == CHECKPOINT_THREADS)
             verdict = load_items(loader, &record, load_thread);
@@ -275,7 +277,7 @@ enum checkpoint_verdict checkpoint_load(struct checkpoint_loader *loader, const 
     return verdict == CHECKPOINT_OK && from.bad ? CHECKPOINT_MALFORMED : verdict;
 }
 
-void checkpoint_loaded(struct checkpoint_loader *loader)
+enum checkpoint_verdict checkpoint_loaded(struct checkpoint_loader *loader)
 {
     struct history *history = loader->history;
     struct reduce_marks *marks = &history->marks;
@@ -288,6 +290,7 @@ void checkpoint_loaded(struct checkpoint_loader *loader)
         marked->changed = true;
         marks->changed.items[marks->changed.n++] = (uint32_t)i;
     }
+    return checkpoint_check(history, loader->with_live);
 }
 
 void checkpoint_loader_release(struct checkpoint_loader *loader)

@@ -26,13 +26,25 @@ static int apply_events(struct built_profile *profile, struct merge *merge)
     return merge->no_memory ? -1 : 0;
 }
 
+static void start_history(struct built_profile *profile)
+{
+    profile->history.sample_bytes = profile->log.header.sample_bytes;
+    profile->history.python_heap.traced =
+        (profile->log.header.options & OPTION_PYTHON_ALLOCATORS) != 0;
+}
+
+/* One that does not agree with itself counts for nothing: what comes behind it would be wrong. */
 static int load_checkpoint(struct built_profile *profile)
 {
     enum checkpoint_verdict verdict = CHECKPOINT_OK;
     if (profile->log.checkpoint.is_complete)
         verdict = log_checkpoint_load(&profile->log, &profile->stacks, &profile->history);
-    if (verdict == CHECKPOINT_MALFORMED)
+    if (verdict == CHECKPOINT_MALFORMED) {
+        history_release(&profile->history);
+        profile->history = (struct history){0};
+        start_history(profile);
         profile->events_damaged = true;
+    }
     return verdict == CHECKPOINT_NO_MEMORY ? -1 : 0;
 }
 
@@ -40,9 +52,7 @@ static int reduce_events(struct built_profile *profile)
 {
     struct merge merge;
     int failed = merge_init(&merge, &profile->log);
-    profile->history.sample_bytes = profile->log.header.sample_bytes;
-    profile->history.python_heap.traced =
-        (profile->log.header.options & OPTION_PYTHON_ALLOCATORS) != 0;
+    start_history(profile);
     if (failed == 0)
         failed = load_checkpoint(profile);
     if (failed == 0)

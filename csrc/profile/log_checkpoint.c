@@ -103,7 +103,7 @@ enum checkpoint_verdict log_checkpoint_load(struct log_reader *log, const struct
         verdict = checkpoint_load(&loader, block->records, block->n_bytes);
     }
     if (verdict == CHECKPOINT_OK)
-        checkpoint_loaded(&loader);
+        verdict = checkpoint_loaded(&loader);
     checkpoint_loader_release(&loader);
     log_checkpoint_release(&log->checkpoint);
     return verdict;

@@ -128,15 +128,17 @@ static void check_same(const struct history *a, const struct history *b, bool fi
     CHECK_EQ(sum_of_rows(&a->marks), sum_of_rows(&b->marks));
 }
 
-static void load(const struct written *written, struct history *history)
+static enum checkpoint_verdict load(const struct written *written, struct history *history)
 {
     struct checkpoint_loader loader = {
         .history = history, .stack_row = same_row, .thread_row = same_row};
+    enum checkpoint_verdict verdict;
     for (size_t i = 0; i < written->n; i++)
         CHECK_EQ(checkpoint_load(&loader, written->blocks[i].bytes, written->blocks[i].n_bytes),
                  CHECKPOINT_OK);
-    checkpoint_loaded(&loader);
+    verdict = checkpoint_loaded(&loader);
     checkpoint_loader_release(&loader);
+    return verdict;
 }
 
 static void one_round(uint64_t first_seed, int n_before, uint64_t sample_bytes, bool traced)
@@ -149,7 +151,7 @@ static void one_round(uint64_t first_seed, int n_before, uint64_t sample_bytes, 
     seed = first_seed;
     apply_many(&whole, NULL, n_before);
     CHECK_EQ(checkpoint_write(&whole, cuts, 2, true, &sink), 0);
-    load(&written, &resumed);
+    CHECK_EQ(load(&written, &resumed), CHECKPOINT_OK);
     check_same(&whole, &resumed, false);
     apply_many(&whole, &resumed, 3000);
     check_same(&whole, &resumed, false);
@@ -195,7 +197,7 @@ static void numbers_at_their_limits_wrap(int64_t limit, bool traced)
     apply_many(&whole, NULL, 3000);
     set_numbers(&whole, limit);
     CHECK_EQ(checkpoint_write(&whole, NULL, 0, true, &sink), 0);
-    load(&written, &resumed);
+    CHECK_EQ(load(&written, &resumed), CHECKPOINT_MALFORMED); /* they do not agree */
     apply_many(&resumed, NULL, 3000);
     for (size_t i = 0; i < sizeof looks / sizeof looks[0]; i++) {
         const struct event look = {.kind = EVENT_MARK, .address = looks[i], .size = INT64_MAX};
@@ -226,8 +228,8 @@ static void damaged_ones_are_refused_or_read(void)
         size_t at = random_below((uint32_t)written.blocks[0].n_bytes);
         uint8_t before = bytes[at];
         bytes[at] = (uint8_t)random_below(256);
-        if (checkpoint_load(&loader, bytes, written.blocks[0].n_bytes) == CHECKPOINT_OK) {
-            checkpoint_loaded(&loader);
+        if (checkpoint_load(&loader, bytes, written.blocks[0].n_bytes) == CHECKPOINT_OK &&
+            checkpoint_loaded(&loader) == CHECKPOINT_OK) {
             apply_many(&read, NULL, 20);
             history_finish(&read);
         }
