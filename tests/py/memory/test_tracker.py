@@ -363,7 +363,9 @@ from proftrace import Tracker
 def state():
     maps = {tuple(line.split()[i] for i in (0, 1, -1)) for line in open("/proc/self/maps")
             if line.rstrip().endswith(".so") or "python" in line.split()[-1]}
-    signals = [line for line in open("/proc/self/status") if line.startswith("Sig")]
+    # (SigQ counts what waits for all processes of the user.)
+    signals = [line for line in open("/proc/self/status")
+               if line.startswith("Sig") and not line.startswith("SigQ")]
     return sorted(os.listdir("/proc/self/fd")), sorted(os.listdir("/proc/self/task")), maps, signals
 import bisect, ctypes
 options = eval(sys.argv[1])
