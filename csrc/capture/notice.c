@@ -35,6 +35,20 @@ static size_t append(char *line, size_t at, size_t room, const char *text)
     return at + n;
 }
 
+/* A name may hold anything: it is to stay on one line and to move no cursor. */
+static size_t append_name(char *line, size_t at, size_t room, const char *name)
+{
+    static const char digits[] = "0123456789abcdef";
+    for (; *name != '\0'; name++) {
+        const unsigned char c = (unsigned char)*name;
+        const char plain[2] = {*name, '\0'};
+        const char escaped[5] = {'\\', 'x', digits[c >> 4], digits[c & 15], '\0'};
+        const char *text = c == '\n' ? "\\n" : c < 0x20 || c == 0x7f ? escaped : plain;
+        at = append(line, at, room, text);
+    }
+    return at;
+}
+
 void notice_write(const char *text, const char *path, const char *tail)
 {
     char line[PATH_MAX + 256];
@@ -45,7 +59,7 @@ void notice_write(const char *text, const char *path, const char *tail)
     n = append(line, n, sizeof line - 1, "memtrace: ");
     n = append(line, n, sizeof line - 1, text);
     n = append(line, n, sizeof line - 1, " ");
-    n = append(line, n, sizeof line - 1, path);
+    n = append_name(line, n, sizeof line - 1, path);
     n = append(line, n, sizeof line - 1, tail);
     line[n++] = '\n';
     /* Nothing can be done about a stderr that does not take it. */

@@ -226,6 +226,24 @@ def test_what_cannot_be_done_is_said_before_the_program_runs(
     assert sorted(os.listdir(tmp_path)) == before
 
 
+@pytest.mark.parametrize("words", [[], ["-f"]])
+@pytest.mark.parametrize("name", ["/dev/stdout", "out.txt", "err.txt", "/proc/self/fd/2"])
+def test_the_programs_output_is_not_replaced(tmp_path: Path, words: list[str], name: str) -> None:
+    out, err = tmp_path / "out.txt", tmp_path / "err.txt"
+    command = [sys.executable, MEMTRACE, "run", *words, "-o", name, "-c", "print('hi')"]
+    with out.open("w") as stdout, err.open("w") as stderr:
+        done = subprocess.run(command, cwd=tmp_path, stdout=stdout, stderr=stderr, check=False)
+    assert (done.returncode, out.read_text()) == (1, "")
+    (line,) = err.read_text().splitlines()
+    assert line == f"memtrace: cannot write {name}: the program's output goes there"
+
+
+def test_a_name_with_control_characters_stays_on_one_line(tmp_path: Path) -> None:
+    result = memtrace(["run", "-o", "a\nb\x1b[2J\x7f.bin", "-c", "pass"], tmp_path)
+    text = f"memtrace: wrote {tmp_path}/a\\nb\\x1b[2J\\x7f.bin\n"
+    assert (result.status, result.stdout, result.stderr) == (0, "", text)
+
+
 def test_a_folder_without_permission(tmp_path: Path) -> None:
     locked = tmp_path / "locked"
     locked.mkdir(mode=0o555)

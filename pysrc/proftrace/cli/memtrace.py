@@ -6,7 +6,7 @@ import os
 import sys
 
 from proftrace.cli.outcome import run_command
-from proftrace.cli.output import refuse_to_replace, resolve_output
+from proftrace.cli.output import refuse_own_output, refuse_to_replace, resolve_output
 from proftrace.cli.run_options import read_run
 from proftrace.errors import OutputError, UsageError
 from proftrace.run.launch import capture_library, check_target, has_native_stacks, launch
@@ -65,6 +65,7 @@ def run_target(words: list[str]) -> int:
     if options.output in ("", "-"):
         raise UsageError("option -o needs the name of a file (see memtrace run --help)")
     default = f"memtrace-{target.base_name()}.{os.getpid()}.bin"
+    refuse_own_output(options.output or default)
     output = resolve_output(options.output or default, replace=options.force)
     if os.path.exists(output) and not os.path.isfile(output):
         raise OutputError(f"cannot write {printable(output)}: it is not a regular file")

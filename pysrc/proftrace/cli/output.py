@@ -18,6 +18,17 @@ def refuse_to_replace(output: str, *sources: str) -> None:
             raise OutputError(f"cannot write {printable(output)}: it is the file to read from")
 
 
+def refuse_own_output(path: str) -> None:
+    """Raise OutputError when `path` is the file that the program's own output goes to."""
+    for descriptor in (1, 2):
+        try:
+            is_it = os.path.samestat(os.stat(path), os.fstat(descriptor))
+        except (OSError, ValueError):
+            continue
+        if is_it and os.path.isfile(path):
+            raise OutputError(f"cannot write {printable(path)}: the program's output goes there")
+
+
 def resolve_output(path: str, *, replace: bool) -> str:
     """Return `path` made absolute, or raise OutputError when it cannot be written.
 
