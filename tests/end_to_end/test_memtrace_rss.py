@@ -242,7 +242,7 @@ def assert_ends(process_id: str) -> None:
 )
 def test_nothing_is_left_behind(tmp_path: Path, ending: str) -> None:
     program = (
-        "import os, time\ntime.sleep(0.05)\nx = bytearray(100_000)\n"
+        "import os, time\ntime.sleep(0.5)\nx = bytearray(100_000)\n"
         "children = open(f'/proc/self/task/{os.getpid()}/children').read()\n"
         f"open('helper', 'w').write(children)\n{ending}\n"
     )
