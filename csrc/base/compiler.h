@@ -30,6 +30,16 @@
 #define CONSTRUCTORS_GET_ARGUMENTS 0
 #endif
 
+/* What thread-local storage is found from; 0 where the compiler cannot tell. */
+#if defined(__has_builtin)
+#if __has_builtin(__builtin_thread_pointer)
+#define THREAD_POINTER() ((uintptr_t)__builtin_thread_pointer())
+#endif
+#endif
+#ifndef THREAD_POINTER
+#define THREAD_POINTER() ((uintptr_t)0)
+#endif
+
 /* Two reads or writes that must not be merged or reordered by the compiler. */
 #define COMPILER_BARRIER() __asm__ __volatile__("" ::: "memory")
 

@@ -15,7 +15,7 @@
 #include <stdbool.h>
 #include <sys/types.h>
 
-#define RING_SLOT_BYTES (64u << 10)
+#define RING_SLOT_BYTES (128u << 10)
 #define RING_DICTIONARY_BYTES (256u << 10)
 
 /* A slot that no thread uses; kept in the slot's own memory. */

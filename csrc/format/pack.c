@@ -7,9 +7,9 @@
  * The indexes are cleared for each block and drive what the program has out of the cache: so they
  * are no larger than a full slot of the ring needs, which fills half of one. More ends a block.
  */
-#define BLOCK_SLOTS 8192u
-#define SITE_SLOTS 8192u
-#define MOST_BLOCKS 6144u
+#define BLOCK_SLOTS 16384u
+#define SITE_SLOTS 16384u
+#define MOST_BLOCKS 12288u
 #define LENGTHS_BYTES (N_COLUMNS * VARINT_MAX_BYTES)
 
 struct column {

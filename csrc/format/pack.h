@@ -18,7 +18,7 @@
 /* More events than this are never in one block; rows and ages fit 16 bits. */
 #define PACK_MOST_EVENTS 65535u
 /* What the packing side takes at once: a slot of the ring holds no more. */
-#define PACK_EVENTS 8192u
+#define PACK_EVENTS 16384u
 
 /* Columns, in the order of the payload. */
 enum pack_column {

@@ -34,6 +34,8 @@ struct interp_binding {
     uint32_t hexversion;           /* PY_VERSION_HEX of the running interpreter */
     bool free_threaded;            /* built without the GIL */
     void *(*attached_state)(void); /* thread state of a thread that holds the GIL, else NULL */
+    ptrdiff_t state_offset;        /* of a word that has the same, from a thread's thread pointer;
+                                      0 = not known. Compare the two once in each thread. */
     void *(*known_state)(void);    /* thread state of this thread with or without the GIL */
     int (*is_finalizing)(void);    /* then known_state() may point to freed memory */
     /* Name of the thread that pthread_create is being called for, if Python gave it one. */

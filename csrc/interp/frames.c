@@ -3,6 +3,7 @@
 
 #include "interp/anchor.h"
 #include "interp/frame_marks.h"
+#include "interp/thread_state.h"
 
 #include "base/arena.h" /* pages */
 #include "base/table.h" /* hash_u64 */
@@ -15,20 +16,6 @@
 /* Top bits of a memory key: two frames at one instruction may still differ in these. */
 #define KEY_GENERATOR (1ull << 63)
 #define KEY_ENTRY (1ull << 62)
-
-static void *thread_state(const struct frame_reader *reader)
-{
-    void *state;
-    if (reader->binding.attached_state == NULL)
-        return NULL;
-    state = reader->binding.attached_state();
-    if (likely(state != NULL))
-        return state;
-    /* Without the GIL, what the thread remembers may be freed under it once Python shuts down. */
-    if (reader->binding.is_finalizing())
-        return NULL;
-    return reader->binding.known_state();
-}
 
 static uintptr_t state_top(const struct frame_reader *reader, const void *state)
 {
@@ -386,7 +373,7 @@ static ALWAYS_INLINE bool is_still_on_top(const struct frame_reader *reader,
 
 uint32_t frames_current(struct frame_reader *reader, struct frame_cache *cache)
 {
-    const void *state = thread_state(reader);
+    const void *state = own_state(reader, cache);
     uintptr_t top;
     uint64_t epoch;
     uint32_t changed;

@@ -57,8 +57,9 @@ struct frame_cache {
     /* From 3.15 on: the interpreter tells whether this frame of the chain has returned since. */
     uint32_t anchor; /* its place in the chain */
     bool anchored;
-    uintptr_t anchor_state; /* thread state that it was told to */
-    uint64_t anchor_seq;    /* what that one counted */
+    uintptr_t anchor_state;      /* thread state that it was told to */
+    uint64_t anchor_seq;         /* what that one counted */
+    const uintptr_t *state_word; /* the thread's own attached state; NULL = ask for it */
     struct frame_memory memory[FRAME_MEMORY];
 };
 

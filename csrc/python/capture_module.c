@@ -13,6 +13,7 @@
 #include "python/ctypes_pointers.h"
 #include "python/pymem.h"
 #include "python/stack_view.h"
+#include "python/state_word.h"
 #include "python/thread_name.h"
 
 #include <dlfcn.h>
@@ -44,6 +45,8 @@ static int find_binding(struct interp_binding *binding)
         .view = {.frame = stack_view_frame,
                  .whole = stack_view_has_whole() ? stack_view_whole : NULL},
     };
+    if (binding->runtime != NULL)
+        binding->state_offset = state_word_offset(binding->runtime);
     /* For tests of what happens with an interpreter that nobody has seen yet. */
     if (getenv("PROFTRACE_TEST_UNKNOWN_LAYOUT") != NULL)
         binding->hexversion = 0x03ff00f0;
