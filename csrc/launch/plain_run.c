@@ -106,6 +106,22 @@ static bool name_output(struct plain_run *run, const char *given)
     return n > 0 && (size_t)n < sizeof run->output;
 }
 
+static bool is_same_file(const struct stat *one, const struct stat *other)
+{
+    return one->st_dev == other->st_dev && one->st_ino == other->st_ino;
+}
+
+/* Whether what the program prints goes into this file. */
+static bool is_own_output(const struct stat *file)
+{
+    struct stat output;
+    for (int fd = STDOUT_FILENO; fd <= STDERR_FILENO; fd++) {
+        if (fstat(fd, &output) == 0 && is_same_file(&output, file))
+            return true;
+    }
+    return false;
+}
+
 /* Whether nothing speaks against writing there; a link is to be followed first. */
 static bool may_write(const struct plain_run *run, const struct stat *script)
 {
@@ -121,7 +137,7 @@ static bool may_write(const struct plain_run *run, const struct stat *script)
         return true;
     return run->force && S_ISREG(there.st_mode) && access(run->output, W_OK) == 0 &&
            realpath(run->output, resolved) != NULL && strcmp(resolved, run->output) == 0 &&
-           (script == NULL || there.st_dev != script->st_dev || there.st_ino != script->st_ino);
+           (script == NULL || !is_same_file(&there, script)) && !is_own_output(&there);
 }
 
 bool plain_run_read(struct plain_run *run, char **words)

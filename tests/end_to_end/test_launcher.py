@@ -97,6 +97,16 @@ def test_what_is_no_plain_run_is_answered_alike(words: list[str], tmp_path: Path
     assert one.stdout or one.stderr
 
 
+def test_no_capture_replaces_what_the_program_prints(tmp_path: Path) -> None:
+    for name in NAMES:
+        line = f"'{COMMANDS / name}' run -q -f -o out.txt -c 'print(1)' {{}}>> out.txt"
+        for descriptor in 1, 2:
+            result = run(["sh", "-c", line.format(descriptor)], tmp_path)
+            said = result.stderr + (tmp_path / "out.txt").read_text()
+            assert (result.status, said.count("output goes there")) == (1, 1)
+            (tmp_path / "out.txt").unlink()
+
+
 def test_without_a_name_the_output_has_the_programs(tmp_path: Path) -> None:
     in_both(["run", "-q", "probe.py"], tmp_path / "run")
     for name in NAMES:

@@ -2,7 +2,8 @@
 
 Each millisecond here is added to every recorded program, and argparse with what it imports takes
 more of them than all the rest. So words that need no more than a look into a table are read by one,
-and argparse gets those that do: help, mistakes, sizes, letters in one word.
+and argparse gets those that do: help, mistakes, sizes, letters in one word. An installed `memtrace`
+does not even start a Python for plain words (csrc/launch/plain_run.c): the tables have to agree.
 """
 
 from __future__ import annotations
