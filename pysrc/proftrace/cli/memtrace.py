@@ -58,7 +58,7 @@ def _command_list() -> str:
 
 def run_target(words: list[str]) -> int:
     """Run a program and record its allocations."""
-    # csrc/launch does all of this for plain command lines: what is refused here is left to us there.
+    # csrc/launch does the same for plain command lines, and leaves to us what is refused here.
     options, target = read_run(words)
     if options.native and not has_native_stacks():
         raise UsageError("--native: native stacks cannot be recorded on this kind of machine")
