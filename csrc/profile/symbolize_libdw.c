@@ -221,8 +221,39 @@ static Dwarf_Die *unit_of(Dwfl_Module *module, Dwarf_Addr address, Dwarf_Addr *b
     return NULL;
 }
 
-/* The functions that an address is in, as they were inlined into each other; innermost first. */
-static unsigned find_scopes(Dwarf_Die *cu, Dwarf_Addr address, Dwarf_Die *functions)
+/* Whether functions may be defined inside. */
+static bool may_hold_functions(Dwarf_Die *die)
+{
+    int tag = dwarf_tag(die);
+    return dwarf_haschildren(die) > 0 &&
+           (tag == DW_TAG_namespace || tag == DW_TAG_structure_type || tag == DW_TAG_class_type ||
+            tag == DW_TAG_union_type || tag == DW_TAG_enumeration_type || tag == DW_TAG_module);
+}
+
+#define MOST_DEPTH 64
+
+/*
+ * The function around an address, looked for one by one in a unit (or what it is made of). libdw
+ * looks into no namespace, and that is where LLVM (so Rust, and C++ by clang) writes functions.
+ */
+static bool find_function(Dwarf_Die *parent, Dwarf_Addr address, int depth, Dwarf_Die *function)
+{
+    Dwarf_Die die;
+    if (depth == MOST_DEPTH || dwarf_child(parent, &die) != 0)
+        return false;
+    do {
+        if (dwarf_tag(&die) == DW_TAG_subprogram && dwarf_haspc(&die, address) > 0) {
+            *function = die;
+            return true;
+        }
+        if (may_hold_functions(&die) && find_function(&die, address, depth + 1, function))
+            return true;
+    } while (dwarf_siblingof(&die, &die) == 0);
+    return false;
+}
+
+/* As libdw finds them. */
+static unsigned scopes_within(Dwarf_Die *cu, Dwarf_Addr address, Dwarf_Die *functions)
 {
     Dwarf_Die *scopes = NULL, *nested = NULL;
     unsigned n = 0;
@@ -239,6 +270,49 @@ static unsigned find_scopes(Dwarf_Die *cu, Dwarf_Addr address, Dwarf_Die *functi
     }
     free(scopes);
     free(nested);
+    return n;
+}
+
+static bool find_child_at(Dwarf_Die *parent, Dwarf_Addr address, Dwarf_Die *child)
+{
+    if (dwarf_child(parent, child) != 0)
+        return false;
+    do {
+        int tag = dwarf_tag(child);
+        if ((tag == DW_TAG_inlined_subroutine || tag == DW_TAG_lexical_block) &&
+            dwarf_haspc(child, address) > 0)
+            return true;
+    } while (dwarf_siblingof(child, child) == 0);
+    return false;
+}
+
+/* The function, and in front of it what was inlined there. */
+static unsigned scopes_of_function(const Dwarf_Die *function, Dwarf_Addr address,
+                                   Dwarf_Die *functions)
+{
+    Dwarf_Die die = *function, child;
+    unsigned n = 0;
+    functions[n++] = die;
+    for (int depth = 0; depth < MOST_DEPTH && find_child_at(&die, address, &child); depth++) {
+        die = child;
+        if (dwarf_tag(&die) != DW_TAG_inlined_subroutine)
+            continue;
+        if (n == SYMBOL_MAX_FRAMES) /* the outermost ones go */
+            n--;
+        memmove(functions + 1, functions, n * sizeof *functions);
+        functions[0] = die;
+        n++;
+    }
+    return n;
+}
+
+/* The functions that an address is in, as they were inlined into each other; innermost first. */
+static unsigned find_scopes(Dwarf_Die *cu, Dwarf_Addr address, Dwarf_Die *functions)
+{
+    Dwarf_Die function;
+    unsigned n = scopes_within(cu, address, functions);
+    if (n == 0 && find_function(cu, address, 0, &function))
+        n = scopes_of_function(&function, address, functions);
     return n;
 }
 

@@ -186,6 +186,13 @@ def test_a_separate_debug_file_is_found_by_its_link(tmp_path: Path) -> None:
     assert own_frames(record_native(CALL_OUTER, tmp_path), SIZE) == FULL
 
 
+def test_functions_that_are_written_within_a_namespace_are_found(tmp_path: Path) -> None:
+    """As LLVM does it, for Rust and for C++; GCC writes them beside their namespace."""
+    build("spaces.c", tmp_path / "libchain.so", "-O2", "-fno-toplevel-reorder")
+    frames = own_frames(record_native(CALL_OUTER, tmp_path), SIZE)
+    assert [name for name, _ in frames] == ["within", "function_in_space", "<module>"]
+
+
 @contextmanager
 def debuginfod(files: dict[str, bytes]) -> Iterator[str]:
     """Serve files by path, as a debuginfod server does."""
