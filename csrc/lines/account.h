@@ -360,8 +360,12 @@ struct line_total {
     uint64_t samples;
     uint64_t exclusive_error;
     uint64_t inclusive_error;
-    uint64_t mark; /* the last thread whose running frames were added: outermost first */
-    bool is_timed; /* at least one hit */
+    uint64_t mark;            /* the last thread whose running frames were added: outermost first */
+    double exclusive_squares; /* of the weights of samples */
+    double inclusive_squares;
+    bool is_timed;                    /* at least one hit */
+    bool ran_hot;                     /* also when no sample found it */
+    bool calls_hot;                   /* cold, but called what ran hot */
     uint64_t histogram[LINE_BUCKETS]; /* hits by log2 of their ns */
 };
 
@@ -388,6 +392,9 @@ struct code_total {
     uint64_t inclusive_error;
     uint64_t debt; /* that was taken out of `inclusive` */
     uint64_t mark;
+    double exclusive_squares; /* as in line_total */
+    double inclusive_squares;
+    bool ran_hot;
     struct line_total *lines; /* code->n_lines */
 };
 

@@ -402,6 +402,10 @@ static void add_hot_code_total(struct code_total *total, const struct hot_code *
         if (line < code->n_lines) /* may wrap on the way, the sum does not */
             total->lines[line].hits += (uint64_t)(count * term->coefficient);
     }
+    for (uint32_t i = 0; i < code->n_lines; i++) {
+        total->lines[i].ran_hot = total->lines[i].hits != sum->cold_hits[i];
+        total->ran_hot |= total->lines[i].ran_hot;
+    }
     if (hot->has_short_suspensions)
         add_suspensions(total, hot, sum);
 }

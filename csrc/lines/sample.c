@@ -131,6 +131,7 @@ static void take_sample(struct sample_thread *self, const void *context, uint64_
         self->meter.left_ns += weight_ns; /* the next one stands for it */
         return;
     }
+    tally_pass(&self->tally, sample_ticks(weight_ns));
     if (self->walk.n == 0) {
         self->tally.elsewhere++;
         learn_debt(self, weight_ns, false);
@@ -428,7 +429,10 @@ static const char *start(const struct sample_host *host)
     reason = learn_loop();
     if (reason == NULL) {
         sample_measure_delivery(sample_self);
+        /* What it took so far is nobody's. */
+        meter_hand_over(&sample_self->meter, 0, clock_ns(CLOCK_THREAD_CPUTIME_ID));
         thread_start_clocks(sample_self);
+        helper_pace_first(sample_self);
     }
     if (reason == NULL && helper_start() < 0)
         reason = "no thread can be started";
@@ -459,6 +463,24 @@ void sample_stop(void)
          thread != NULL; thread = thread->next)
         wake_disarm(&thread->wake);
     wake_stop();
+}
+
+void sample_open_gaps(double *gaps, double *gap_squares)
+{
+    for (const struct sample_thread *thread = __atomic_load_n(&sample_threads, __ATOMIC_ACQUIRE);
+         thread != NULL; thread = thread->next) {
+        uint64_t cpu_ns = 0, last_ns = thread->meter.cpu_ns;
+        double gap;
+        if (__atomic_load_n(&thread->is_unheard, __ATOMIC_RELAXED))
+            last_ns = thread->look.cpu_ns;
+        if (__atomic_load_n(&thread->alive, __ATOMIC_ACQUIRE) == THREAD_ALIVE)
+            cpu_ns = sample_cpu_ns(thread->tid);
+        if (last_ns == 0 || cpu_ns <= last_ns) /* 0: sampling rests */
+            continue;
+        gap = (double)sample_ticks(cpu_ns - last_ns);
+        *gaps += gap;
+        *gap_squares += gap * gap;
+    }
 }
 
 /* Mean time in the handler, in ns. */

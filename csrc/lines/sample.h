@@ -103,8 +103,9 @@ struct sample_line {
     double exclusive_squares;
     double inclusive_squares;
     uint64_t covered; /* cold code: time of hot frames while its clock was running on this line, */
-    uint64_t covered_lost;  /* weights of discarded samples then, */
-    double covered_squares; /* and squares of both */
+    double covered_squares;
+    uint64_t covered_lost; /* and weights of discarded samples then */
+    double covered_lost_squares;
     uint64_t lost; /* hot code: weights of discarded samples in which it was the innermost, */
     uint64_t lost_inclusive; /* and of all those that found it */
     uint32_t samples;        /* in which it was the innermost profiled line */
@@ -148,10 +149,15 @@ struct sample_tally {
     uint64_t torn;                /* whose stack could not be read to its end */
     uint32_t mark;                /* of the newest sample */
     uint32_t n_edges;
+    double gaps; /* times between samples, in ticks, */
+    double gap_squares;
     struct arena arena;
 };
 
 extern struct sample_tally *sample_tallies; /* list head; read with acquire order */
+
+/* Adds the times since the last sample of each thread, which no sample stands for yet. */
+void sample_open_gaps(double *gaps, double *gap_squares);
 
 #define SAMPLE_DESCRIBE_ROOM 512u /* enough for sample_describe */
 

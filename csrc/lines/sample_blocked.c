@@ -137,17 +137,19 @@ static uint64_t event_wait_ns(const struct sample_thread *thread)
     return NEXT_TRY_NS;
 }
 
-/* Gives a running thread a new perf event now and then: another period, for the pace and at random.
- */
-static void set_pace(struct sample_thread *thread, uint64_t cpu_ns)
+static bool is_due_for_event(const struct sample_thread *thread, uint64_t cpu_ns)
+{
+    uint32_t n_handled = __atomic_load_n(&thread->n_handled, __ATOMIC_RELAXED);
+    if (thread->period_ns != 0)
+        return n_handled - thread->look.n_handled >= SAMPLES_PER_EVENT;
+    return cpu_ns - thread->look.pace_cpu_ns >= event_wait_ns(thread);
+}
+
+/* Another period, for the pace and at random. */
+static void arm_event(struct sample_thread *thread, uint64_t cpu_ns)
 {
     uint32_t n_handled = __atomic_load_n(&thread->n_handled, __ATOMIC_RELAXED);
     uint64_t cost_ns, period;
-    if (!wake_has_perf() || thread->is_unheard)
-        return;
-    if (thread->period_ns != 0 ? n_handled - thread->look.n_handled < SAMPLES_PER_EVENT
-                               : cpu_ns - thread->look.pace_cpu_ns < event_wait_ns(thread))
-        return;
     thread->look.n_handled = n_handled;
     thread->look.pace_cpu_ns = cpu_ns;
     cost_ns = n_handled != 0 ? thread->cost_ns / n_handled : sample_delivery_ns;
@@ -163,6 +165,20 @@ static void set_pace(struct sample_thread *thread, uint64_t cpu_ns)
         wake_disarm(&thread->wake);
 }
 
+/* Gives a running thread a new perf event now and then. */
+static void set_pace(struct sample_thread *thread, uint64_t cpu_ns)
+{
+    if (wake_has_perf() && !thread->is_unheard && is_due_for_event(thread, cpu_ns))
+        arm_event(thread, cpu_ns);
+}
+
+void helper_pace_first(struct sample_thread *thread)
+{
+    noise = (noise ^ mono_now_ns()) | 1; /* no two runs alike */
+    if (wake_has_perf() && !thread->is_unheard)
+        arm_event(thread, sample_cpu_ns(thread->tid));
+}
+
 /*
  * A thread that no signal reaches cannot be asked where it is: it is looked at while it runs. What
  * is read may be torn (then nothing is charged) or a moment old, and instrumentation is only told
@@ -176,6 +192,7 @@ static void charge_running(struct sample_thread *thread, uint64_t cpu_ns)
         tally->torn++;
         return;
     }
+    tally_pass(tally, sample_ticks(ns));
     if (sample_is_tracing(&look->walk.peek, __atomic_load_n(&thread->state, __ATOMIC_RELAXED)))
         tally_discard(tally, look->walk.places, look->walk.n, &(struct sample_clock){0},
                       sample_ticks(ns));

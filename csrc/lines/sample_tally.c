@@ -113,6 +113,12 @@ static struct sample_edge *edge_of(struct sample_tally *tally, const struct samp
     return edge;
 }
 
+void tally_pass(struct sample_tally *tally, uint64_t ticks)
+{
+    tally->gaps += (double)ticks;
+    tally->gap_squares += (double)ticks * (double)ticks;
+}
+
 /* ---- samples -------------------------------------------------------------------------------- */
 
 static void add_exclusive(struct sample_tally *tally, const struct sample_place *place,
@@ -184,7 +190,8 @@ static void add_covered(struct sample_tally *tally, const struct sample_clock *c
     edge = edge_of(tally, &clock->caller, &clock->line);
     if (line != NULL) {
         *(is_lost ? &line->covered_lost : &line->covered) += weight;
-        line->covered_squares += (double)weight * (double)weight;
+        *(is_lost ? &line->covered_lost_squares : &line->covered_squares) +=
+            (double)weight * (double)weight;
     }
     if (edge != NULL)
         *(is_lost ? &edge->covered_lost : &edge->covered) += weight;

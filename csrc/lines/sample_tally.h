@@ -37,6 +37,9 @@ void tally_add(struct sample_tally *tally, const struct sample_place *places, ui
 void tally_discard(struct sample_tally *tally, const struct sample_place *places, uint32_t n,
                    const struct sample_clock *clock, uint64_t weight);
 
+/* So much time passed between two samples, wherever they were. */
+void tally_pass(struct sample_tally *tally, uint64_t ticks);
+
 /* Puts a new tally, all zero, into the list of all there are. Any thread may call it. */
 void tally_publish(struct sample_tally *tally);
 

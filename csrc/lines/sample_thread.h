@@ -103,6 +103,8 @@ void sample_bury(struct sample_thread *thread);
 
 /* Starts the helper thread; -1 when it cannot be. */
 NODISCARD int helper_start(void);
+/* Samples a thread from now on, before the helper has had a look at it. The helper must not run. */
+void helper_pace_first(struct sample_thread *thread);
 /* Asks it to end; `wait` until it is gone. */
 void helper_stop(bool wait);
 /* In a forked child, which has none. */

@@ -2,6 +2,10 @@
 #include "lines/sample_totals.h"
 
 #include "lines/sample.h"
+#include "lines/sample_error.h"
+#include "lines/sample_thread.h"
+
+#define GAP_UNKNOWN_NS 1000000u /* as long as gaps get (sample_meter.c) */
 
 static const struct sample_tally *first_tally(void)
 {
@@ -16,18 +20,6 @@ uint32_t sample_count_edges(void)
     return n;
 }
 
-/* Without libm: two errors that know nothing of each other make one. */
-static uint64_t add_error(uint64_t error, double variance)
-{
-    double sum = (double)error * (double)error + variance;
-    double root = (double)error + 1;
-    for (int i = 0; i < 60 && root * root < sum; i++)
-        root *= 2;
-    for (int i = 0; i < 8; i++)
-        root = (root + sum / root) / 2;
-    return (uint64_t)root;
-}
-
 /* What is left of a time without what events cost inside the evaluation loop. */
 static int64_t without_loop(uint64_t ticks, uint64_t lost)
 {
@@ -35,21 +27,31 @@ static int64_t without_loop(uint64_t ticks, uint64_t lost)
     return (int64_t)(inside > ticks ? 0 : ticks - inside);
 }
 
+/* The share of a cost inside the evaluation loop is known to about its half, everywhere alike. */
+static double loop_square(uint64_t lost)
+{
+    double error = (double)lost * SAMPLE_LOOP_SHARE / 2;
+    return error * error;
+}
+
 static void add_line(struct code_total *code, struct line_total *line,
                      const struct sample_line *sampled)
 {
     int64_t exclusive = without_loop(sampled->exclusive, sampled->lost) -
                         without_loop(sampled->covered, sampled->covered_lost);
-    double squares = sampled->exclusive_squares + sampled->covered_squares;
+    double squares = sampled->exclusive_squares + sampled->covered_squares +
+                     sampled->covered_lost_squares + loop_square(sampled->lost);
     line->exclusive += exclusive;
     line->inclusive += without_loop(sampled->inclusive, sampled->lost_inclusive);
     line->samples += sampled->samples;
-    line->exclusive_error = add_error(line->exclusive_error, squares);
-    line->inclusive_error = add_error(line->inclusive_error,
-                                      sampled->inclusive_squares + sampled->covered_squares);
+    line->exclusive_squares += squares;
+    line->inclusive_squares += sampled->inclusive_squares + sampled->covered_lost_squares +
+                               loop_square(sampled->lost_inclusive);
+    line->ran_hot |= sampled->inclusive != 0;
+    line->calls_hot |= sampled->covered != 0 || sampled->covered_lost != 0;
     code->exclusive += exclusive;
     code->discarded += sampled->discarded;
-    code->exclusive_error = add_error(code->exclusive_error, squares);
+    code->exclusive_squares += squares;
 }
 
 static void add_table(struct account_totals *totals, const struct sample_table *table)
@@ -57,7 +59,8 @@ static void add_table(struct account_totals *totals, const struct sample_table *
     struct code_total *code = &totals->codes[table->code->id - 1];
     code->inclusive += without_loop(table->inclusive, table->lost_inclusive);
     code->samples += table->samples;
-    code->inclusive_error = add_error(code->inclusive_error, table->inclusive_squares);
+    code->ran_hot |= table->inclusive != 0;
+    code->inclusive_squares += table->inclusive_squares + loop_square(table->lost_inclusive);
     for (uint32_t i = 0; i < table->code->n_lines; i++)
         add_line(code, &code->lines[i], &table->lines[i]);
 }
@@ -179,6 +182,57 @@ static void give_calls(struct account_totals *totals, uint32_t first_sampled, ui
         totals->edges[totals->n_edges++] = (struct call_total){.callee = id, .calls = left};
 }
 
+/* What a line calls may have run for a while between two samples. */
+static void mark_callers(struct account_totals *totals)
+{
+    for (uint32_t i = 0; i < totals->n_edges; i++) {
+        const struct call_total *edge = &totals->edges[i];
+        struct code_total *caller;
+        if (edge->caller == 0 || edge->callee == 0 || !totals->codes[edge->callee - 1].ran_hot)
+            continue;
+        caller = &totals->codes[edge->caller - 1];
+        caller->lines[edge->line - (uint32_t)caller->code->first_line].calls_hot = true;
+    }
+}
+
+static void add_errors_of_code(struct code_total *code, double gap)
+{
+    bool calls_hot = false;
+    for (uint32_t i = 0; i < code->code->n_lines; i++) {
+        struct line_total *line = &code->lines[i];
+        calls_hot |= line->calls_hot;
+        line->exclusive_error = sample_add_error(line->exclusive_error, line->exclusive_squares,
+                                                 line->ran_hot || line->calls_hot ? gap : 0);
+        /* That of a cold line is the clock's. */
+        line->inclusive_error = sample_add_error(line->inclusive_error, line->inclusive_squares,
+                                                 line->ran_hot ? gap : 0);
+    }
+    code->exclusive_error = sample_add_error(code->exclusive_error, code->exclusive_squares,
+                                             code->ran_hot || calls_hot ? gap : 0);
+    code->inclusive_error =
+        sample_add_error(code->inclusive_error, code->inclusive_squares, code->ran_hot ? gap : 0);
+}
+
+/* How long the time is between two samples, where a moment of the program lies. */
+static double find_gap(void)
+{
+    double gaps = 0, squares = 0;
+    for (const struct sample_tally *tally = first_tally(); tally != NULL; tally = tally->next) {
+        gaps += tally->gaps;
+        squares += tally->gap_squares;
+    }
+    sample_open_gaps(&gaps, &squares);
+    return gaps > 0 ? squares / gaps : (double)sample_ticks(GAP_UNKNOWN_NS);
+}
+
+static void add_errors(struct account_totals *totals)
+{
+    double gap = find_gap();
+    mark_callers(totals);
+    for (uint32_t id = 1; id <= totals->n_codes; id++)
+        add_errors_of_code(&totals->codes[id - 1], gap);
+}
+
 void sample_add(struct account_totals *totals, uint32_t n_edges)
 {
     uint32_t first_sampled = totals->n_edges;
@@ -194,4 +248,5 @@ void sample_add(struct account_totals *totals, uint32_t n_edges)
     for (uint32_t id = 1; id <= totals->n_codes; id++)
         if (totals->codes[id - 1].code->hot != NULL)
             give_calls(totals, first_sampled, id);
+    add_errors(totals);
 }

@@ -88,10 +88,10 @@ int main(void)
     CHECK_EQ(lines[0][2].exclusive, 750); /* both regimes, both tallies, less 20 in the loop */
     CHECK_EQ(lines[0][2].inclusive, 760);
     CHECK_EQ(lines[0][2].samples, 2);
-    CHECK_EQ(lines[0][2].exclusive_error, 500); /* of 30, 300 and 400 */
+    CHECK_EQ(lines[0][2].exclusive_error, 501); /* of 30, 300 and 400 */
     CHECK_EQ(lines[1][3].exclusive, 320);       /* what its clock counted of code 1 is taken out */
     CHECK_EQ(code_totals[1].exclusive, 320);
-    CHECK_EQ(lines[1][3].exclusive_error, 509); /* of 300, 400 and 100 */
+    CHECK_EQ(lines[1][3].exclusive_error, 510); /* of 300, 400 and 100 */
     CHECK_EQ(lines[2][1].inclusive, 90);
     CHECK_EQ(lines[2][1].exclusive, 0);
     CHECK_EQ(code_totals[0].samples, 3);
