@@ -9,11 +9,11 @@
 #include "lines/sample_thread.h"
 #include "lines/sample_state.h"
 #include "lines/sample_verdict.h"
+#include "lines/sample_weight.h"
 
 #include <errno.h>
 #include <pthread.h>
 #include <stdio.h> /* snprintf of integers and texts, which takes no lock */
-#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
@@ -44,14 +44,6 @@ static uint64_t clock_ns(clockid_t clock)
 uint64_t sample_cpu_ns(pid_t tid)
 {
     return clock_ns(wake_cpu_clock(tid));
-}
-
-static uint64_t system_ns(void)
-{
-    struct rusage usage;
-    if (getrusage(RUSAGE_THREAD, &usage) != 0)
-        return 0;
-    return (uint64_t)usage.ru_stime.tv_sec * 1000000000u + (uint64_t)usage.ru_stime.tv_usec * 1000u;
 }
 
 uint64_t sample_ticks(uint64_t ns)
@@ -88,38 +80,6 @@ bool sample_is_tracing(struct peek *peek, uintptr_t state)
            peek_bytes(peek, state + sample_host.state_tracing, &depth, sizeof depth) && depth > 0;
 }
 
-static bool is_innermost_hot(const struct sample_walk *walk)
-{
-    return walk->n != 0 && walk->places[0].is_hot;
-}
-
-/* Tells the clock of cold lines what a sample says. */
-static void learn_debt(struct sample_thread *self, uint64_t weight_ns, bool is_lost)
-{
-    struct debt_sample sample = {.weight = sample_ticks(weight_ns)};
-    if (is_lost && is_innermost_hot(&self->walk)) /* else it is an event of cold code */
-        sample.lost = (uint64_t)((double)sample.weight * (1 + SAMPLE_LOOP_SHARE));
-    debt_learn(&self->debt, self->account, &sample);
-}
-
-/* What the thread had to wait for a processor besides is the program's, whatever was running. */
-static void put_wait_aside(struct sample_thread *self, uint64_t weight_ns)
-{
-    if (is_innermost_hot(&self->walk))
-        self->waited_ns += sample_stretch(self, weight_ns) - weight_ns;
-}
-
-/* In ticks, what a sample stands for that is not discarded. */
-static uint64_t take_weight(struct sample_thread *self, uint64_t weight_ns)
-{
-    uint64_t ns = sample_stretch(self, weight_ns);
-    if (is_innermost_hot(&self->walk)) {
-        ns += self->waited_ns;
-        self->waited_ns = 0;
-    }
-    return sample_ticks(ns);
-}
-
 static void take_sample(struct sample_thread *self, const void *context, uint64_t weight_ns)
 {
     uintptr_t state = (uintptr_t)sample_host.frames->binding.attached_state();
@@ -131,10 +91,10 @@ static void take_sample(struct sample_thread *self, const void *context, uint64_
         self->meter.left_ns += weight_ns; /* the next one stands for it */
         return;
     }
-    tally_pass(&self->tally, sample_ticks(weight_ns));
+    tally_pass(&self->tally, sample_ticks(sample_stretch(self, weight_ns)));
     if (self->walk.n == 0) {
         self->tally.elsewhere++;
-        learn_debt(self, weight_ns, false);
+        weight_learn_debt(self, weight_ns, false);
         return;
     }
     sample_find_clock(self->account, &clock);
@@ -144,31 +104,12 @@ static void take_sample(struct sample_thread *self, const void *context, uint64_
         /* Without the stretch: compared with what is known of the cost of probes. */
         tally_discard(&self->tally, self->walk.places, self->walk.n, &clock,
                       sample_ticks(weight_ns));
-        learn_debt(self, weight_ns, true);
-        put_wait_aside(self, weight_ns);
+        weight_learn_debt(self, weight_ns, true);
+        weight_put_wait_aside(self, weight_ns);
         return;
     }
-    learn_debt(self, weight_ns, false);
-    tally_add(&self->tally, self->walk.places, self->walk.n, &clock, take_weight(self, weight_ns));
-}
-
-/* How long since the last sample, and since when the perf event has been the same. */
-static uint64_t weigh(struct sample_thread *self, bool is_tick, uint64_t cpu_ns)
-{
-    uint32_t n_armed = __atomic_load_n(&self->n_armed, __ATOMIC_ACQUIRE);
-    uint64_t period_ns = __atomic_load_n(&self->period_ns, __ATOMIC_RELAXED);
-    struct meter_reading now = {
-        .is_tick = is_tick,
-        .cpu_ns = cpu_ns,
-        .has_perf = period_ns != 0,
-        .has_ticks = wake_has_ticks(),
-    };
-    now.period_ns = n_armed == self->n_armed_seen ? period_ns : 0;
-    if (is_tick)
-        now.system_ns = system_ns();
-    else
-        self->n_armed_seen = n_armed;
-    return meter_take(&self->meter, &now);
+    weight_learn_debt(self, weight_ns, false);
+    tally_add(&self->tally, self->walk.places, self->walk.n, &clock, weight_take(self, weight_ns));
 }
 
 static void on_signal(int number, siginfo_t *info, void *context)
@@ -198,7 +139,7 @@ static void on_signal(int number, siginfo_t *info, void *context)
         return; /* it had been waiting: meanwhile the helper has taken over */
     __atomic_store_n(&self->n_handled, self->n_handled + 1, __ATOMIC_RELAXED);
     start_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID);
-    weight_ns = weigh(self, cause == WAKE_TICK, start_ns);
+    weight_ns = weight_of_sample(self, cause == WAKE_TICK, start_ns);
     if (weight_ns != 0)
         take_sample(self, context, weight_ns);
     cost_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID) - start_ns + sample_delivery_ns;
@@ -463,24 +404,6 @@ void sample_stop(void)
          thread != NULL; thread = thread->next)
         wake_disarm(&thread->wake);
     wake_stop();
-}
-
-void sample_open_gaps(double *gaps, double *gap_squares)
-{
-    for (const struct sample_thread *thread = __atomic_load_n(&sample_threads, __ATOMIC_ACQUIRE);
-         thread != NULL; thread = thread->next) {
-        uint64_t cpu_ns = 0, last_ns = thread->meter.cpu_ns;
-        double gap;
-        if (__atomic_load_n(&thread->is_unheard, __ATOMIC_RELAXED))
-            last_ns = thread->look.cpu_ns;
-        if (__atomic_load_n(&thread->alive, __ATOMIC_ACQUIRE) == THREAD_ALIVE)
-            cpu_ns = sample_cpu_ns(thread->tid);
-        if (last_ns == 0 || cpu_ns <= last_ns) /* 0: sampling rests */
-            continue;
-        gap = (double)sample_ticks(cpu_ns - last_ns);
-        *gaps += gap;
-        *gap_squares += gap * gap;
-    }
 }
 
 /* Mean time in the handler, in ns. */

@@ -156,9 +156,6 @@ struct sample_tally {
 
 extern struct sample_tally *sample_tallies; /* list head; read with acquire order */
 
-/* Adds the times since the last sample of each thread, which no sample stands for yet. */
-void sample_open_gaps(double *gaps, double *gap_squares);
-
 #define SAMPLE_DESCRIBE_ROOM 512u /* enough for sample_describe */
 
 /*

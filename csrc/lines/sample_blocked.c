@@ -145,6 +145,17 @@ static bool is_due_for_event(const struct sample_thread *thread, uint64_t cpu_ns
     return cpu_ns - thread->look.pace_cpu_ns >= event_wait_ns(thread);
 }
 
+/* Of the samples since the last time: how many found hot code. All, while there are none. */
+static double find_hot_part(struct sample_thread *thread)
+{
+    uint64_t n_hot = thread->tally.samples + thread->tally.discarded;
+    uint64_t n_all = n_hot + thread->tally.elsewhere;
+    uint64_t hot = n_hot - thread->look.n_hot, all = n_all - thread->look.n_all;
+    thread->look.n_hot = n_hot;
+    thread->look.n_all = n_all;
+    return all == 0 || hot > all ? 1 : (double)hot / (double)all;
+}
+
 /* Another period, for the pace and at random. */
 static void arm_event(struct sample_thread *thread, uint64_t cpu_ns)
 {
@@ -153,7 +164,7 @@ static void arm_event(struct sample_thread *thread, uint64_t cpu_ns)
     thread->look.n_handled = n_handled;
     thread->look.pace_cpu_ns = cpu_ns;
     cost_ns = n_handled != 0 ? thread->cost_ns / n_handled : sample_delivery_ns;
-    period = meter_random_ns(&noise, meter_period_ns(n_handled, cost_ns));
+    period = meter_random_ns(&noise, meter_period_ns(n_handled, cost_ns, find_hot_part(thread)));
     if (wake_arm_perf(&thread->wake, thread->tid, period) < 0) {
         if (thread->period_ns == 0 && !thread->wake.has_timer)
             reach_lost(thread);
@@ -192,7 +203,7 @@ static void charge_running(struct sample_thread *thread, uint64_t cpu_ns)
         tally->torn++;
         return;
     }
-    tally_pass(tally, sample_ticks(ns));
+    tally_pass(tally, sample_ticks(sample_stretch(thread, ns)));
     if (sample_is_tracing(&look->walk.peek, __atomic_load_n(&thread->state, __ATOMIC_RELAXED)))
         tally_discard(tally, look->walk.places, look->walk.n, &(struct sample_clock){0},
                       sample_ticks(ns));

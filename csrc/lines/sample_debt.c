@@ -4,8 +4,8 @@
 /* The calibration counts as much as so many samples that were discarded. */
 #define DEBT_PRIOR 4
 /*
- * What was charged wrongly before is made up for within an eighth of the samples that are known, and
- * these bounds: slowly, since single samples say little and hits should be charged alike.
+ * What was charged wrongly before is made up for within an eighth of the samples that are known,
+ * and these bounds: slowly, since single samples say little and hits should be charged alike.
  */
 #define PATIENCE_LEAST 32
 #define PATIENCE_MOST 256

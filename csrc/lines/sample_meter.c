@@ -2,12 +2,13 @@
 #include "lines/sample_meter.h"
 
 #define PERIOD_FIRST_NS 200000u
-#define PERIOD_LAST_NS 1000000u
+#define PERIOD_LAST_NS 500000u
 #define SAMPLES_AT_FIRST 2000u        /* 0.4 s of CPU time */
 #define SAMPLES_UNTIL_LAST 8000u      /* the period grows in between */
 #define PERIOD_FIRST_MOST_NS 1500000u /* however dear they are */
 #define FIRST_SHARE 20u               /* of a period that a sample may cost at first: 1/20 */
 #define LEAST_SHARE 50u               /* and later: 1/50 */
+#define OTHERS_SHARE 100u             /* and where it finds no hot code: 1/100 */
 /* More than this cannot be left from times in the kernel that a tick would have found. */
 #define KERNEL_MOST_NS 100000000u
 
@@ -74,11 +75,17 @@ void meter_hand_over(struct sample_meter *meter, uint64_t old_cpu_ns, uint64_t n
     meter->tick_system_ns = 0;
 }
 
-uint64_t meter_period_ns(uint64_t n_samples, uint64_t cost_ns)
+/* So long that hot code pays one part in `share` for samples, and other code one in a hundred. */
+static uint64_t least_period(uint64_t cost_ns, uint32_t share, double hot_part)
+{
+    return (uint64_t)((double)cost_ns / (hot_part / share + (1 - hot_part) / OTHERS_SHARE) + 0.5);
+}
+
+uint64_t meter_period_ns(uint64_t n_samples, uint64_t cost_ns, double hot_part)
 {
     uint64_t period = PERIOD_LAST_NS;
-    uint64_t least = cost_ns * LEAST_SHARE;
-    uint64_t first = cost_ns * FIRST_SHARE;
+    uint64_t least = least_period(cost_ns, LEAST_SHARE, hot_part);
+    uint64_t first = least_period(cost_ns, FIRST_SHARE, hot_part);
     if (first > PERIOD_FIRST_MOST_NS)
         first = PERIOD_FIRST_MOST_NS;
     if (n_samples <= SAMPLES_AT_FIRST)

@@ -37,9 +37,10 @@ void meter_hand_over(struct sample_meter *meter, uint64_t old_cpu_ns, uint64_t n
 
 /*
  * The mean period for a thread that has had n_samples, each at this cost: short at first, so that a
- * short run has enough of them; never so short that the cost is felt.
+ * short run has enough of them; never so short that the cost is felt, least of all by code that is
+ * not hot. `hot_part` of the last samples found hot code.
  */
-uint64_t meter_period_ns(uint64_t n_samples, uint64_t cost_ns);
+uint64_t meter_period_ns(uint64_t n_samples, uint64_t cost_ns, double hot_part);
 
 /* A period at random around the mean, so that nothing periodic in the program can hide from it. */
 uint64_t meter_random_ns(uint64_t *state, uint64_t mean_ns);

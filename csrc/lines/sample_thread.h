@@ -25,6 +25,7 @@ struct sample_look {
     uint64_t weighed_ns;       /* of all looks that found it off the CPU, before the correction */
     uint32_t n_handled;        /* signals when its perf event was armed, or could not be */
     uint64_t pace_cpu_ns;      /* CPU time then */
+    uint64_t n_hot, n_all;     /* samples that found hot code, and of all, then */
     uint32_t mask_handled;     /* signals when it was last thought about whether it blocks them */
     uint64_t mask_cpu_ns;      /* CPU time then */
     bool is_parked;            /* it was off the CPU at the last look, at `walk` */

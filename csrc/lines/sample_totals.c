@@ -213,6 +213,25 @@ static void add_errors_of_code(struct code_total *code, double gap)
         sample_add_error(code->inclusive_error, code->inclusive_squares, code->ran_hot ? gap : 0);
 }
 
+/* Adds the times since the last sample of each thread, which no sample stands for yet. */
+static void add_open_gaps(double *gaps, double *gap_squares)
+{
+    for (const struct sample_thread *thread = __atomic_load_n(&sample_threads, __ATOMIC_ACQUIRE);
+         thread != NULL; thread = thread->next) {
+        uint64_t cpu_ns = 0, last_ns = thread->meter.cpu_ns;
+        double gap;
+        if (__atomic_load_n(&thread->is_unheard, __ATOMIC_RELAXED))
+            last_ns = thread->look.cpu_ns;
+        if (__atomic_load_n(&thread->alive, __ATOMIC_ACQUIRE) == THREAD_ALIVE)
+            cpu_ns = sample_cpu_ns(thread->tid);
+        if (last_ns == 0 || cpu_ns <= last_ns) /* 0: sampling rests */
+            continue;
+        gap = (double)sample_ticks(sample_stretch(thread, cpu_ns - last_ns));
+        *gaps += gap;
+        *gap_squares += gap * gap;
+    }
+}
+
 /* How long the time is between two samples, where a moment of the program lies. */
 static double find_gap(void)
 {
@@ -221,7 +240,7 @@ static double find_gap(void)
         gaps += tally->gaps;
         squares += tally->gap_squares;
     }
-    sample_open_gaps(&gaps, &squares);
+    add_open_gaps(&gaps, &squares);
     return gaps > 0 ? squares / gaps : (double)sample_ticks(GAP_UNKNOWN_NS);
 }
 

@@ -70,7 +70,7 @@ class Regime:
 
 
 CLOCK = Regime("clock", ["--clock"], rounds=60, one_code=False, share_limit=8.0)
-SAMPLES = Regime("samples", [], rounds=4000, one_code=True, share_limit=3.0)
+SAMPLES = Regime("samples", [], rounds=8000, one_code=True, share_limit=3.0)
 _REGIMES = CLOCK, SAMPLES
 
 

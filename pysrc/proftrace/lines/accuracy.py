@@ -29,6 +29,7 @@ from proftrace.lines.decorator import profile
 SPLITS = (10, 30, 50, 70, 90)
 SCALES = (1, 2, 4, 8)
 A1_NS = 300_000
+PLAIN_ROUNDS = 500  # are enough for a shortest time
 
 BIAS = """\
 def helper(i):
@@ -204,12 +205,15 @@ def run_case(kind: str, program: Program, rounds: int, *, one_code: bool) -> Cas
     best = [sys.maxsize] * len(program.probes)
     files: list[str] = []
     functions: Functions = {}
+    rounds_per_plain = max(1, rounds // PLAIN_ROUNDS)
     for number in range(rounds):
         if not (one_code and files):
             files.append(f"<accuracy {kind} {program.name} {number}>")
             functions = load(program.text, files[-1], profiled=True)
         for call in program.calls:
             took(functions, call)
+        if number % rounds_per_plain != 0:
+            continue
         for row, probe in enumerate(program.probes):
             best[row] = min(best[row], took(plain, probe))
     runs = rounds if one_code else 1
@@ -261,6 +265,7 @@ def kind_programs() -> Iterator[Program]:
 
 def unprofiled_ratio(rounds: int) -> float:
     """Run A2: return how many times as long a function takes while another is profiled."""
+    rounds = min(rounds, PLAIN_ROUNDS)
     functions = load(UNPROFILED, "<accuracy A2>", profiled=False)
     call: Call = ("other", (20_000,))
     before = min(took(functions, call) for _ in range(2 * rounds))

@@ -104,15 +104,23 @@ static void periods_grow_with_samples_and_with_their_cost(void)
 {
     uint64_t before = 0;
     for (uint64_t n = 0; n < 20000; n += 100) {
-        uint64_t period = meter_period_ns(n, 5000);
+        uint64_t period = meter_period_ns(n, 5000, 1);
         CHECK(period >= before);
         before = period;
     }
-    CHECK_EQ(meter_period_ns(0, 0), MS / 5);
-    CHECK_EQ(meter_period_ns(0, 50000), MS);            /* a twentieth */
-    CHECK_EQ(meter_period_ns(0, 1000000), MS + MS / 2); /* a short run has to have some */
-    CHECK_EQ(meter_period_ns(100000, 0), MS);
-    CHECK_EQ(meter_period_ns(100000, 100000), 5 * MS); /* a fiftieth */
+    CHECK_EQ(meter_period_ns(0, 0, 1), MS / 5);
+    CHECK_EQ(meter_period_ns(0, 50000, 1), MS);            /* a twentieth */
+    CHECK_EQ(meter_period_ns(0, 1000000, 1), MS + MS / 2); /* a short run has to have some */
+    CHECK_EQ(meter_period_ns(100000, 0, 1), MS / 2);
+    CHECK_EQ(meter_period_ns(100000, 100000, 1), 5 * MS); /* a fiftieth */
+}
+
+static void code_that_is_not_hot_pays_less(void)
+{
+    CHECK_EQ(meter_period_ns(0, 8000, 0), 800000);      /* a hundredth */
+    CHECK_EQ(meter_period_ns(100000, 8000, 0), 800000); /* at any time */
+    CHECK_EQ(meter_period_ns(0, 12000, 0.5), 400000);   /* 30 us of 1 ms: 1/20 and 1/100 of half */
+    CHECK_EQ(meter_period_ns(0, 1000, 0), MS / 5);
 }
 
 static void random_periods_have_the_wanted_mean(void)
@@ -156,6 +164,7 @@ int main(void)
     what_a_thread_has_left_goes_to_the_next();
     the_clock_of_a_thread_may_stand_still();
     periods_grow_with_samples_and_with_their_cost();
+    code_that_is_not_hot_pays_less();
     random_periods_have_the_wanted_mean();
     random_waits_have_no_memory();
     return 0;
