@@ -27,6 +27,7 @@ struct packer {
     uint16_t site_slots[SITE_SLOTS];   /* node and how -> row of sites + 1 */
     struct model_block blocks[MOST_BLOCKS];
     struct model_site sites[MOST_BLOCKS];
+    uint16_t slot_of_site[MOST_BLOCKS]; /* where site_slots has it */
     uint8_t bytes[N_COLUMNS][PACK_EVENTS * VARINT_MAX_BYTES + VARINT_MAX_BYTES];
     uint8_t payload[N_COLUMNS * (PACK_EVENTS + 1) * VARINT_MAX_BYTES + LENGTHS_BYTES];
 };
@@ -38,13 +39,28 @@ size_t packer_bytes(void)
     return sizeof(struct packer);
 }
 
+/*
+ * Most blocks have few sites. Where the block before was another thread's, each line of memory that
+ * is written has to come from another processor's cache.
+ */
+static void clear_sites(struct packer *packer)
+{
+    const uint32_t n = packer->model.n_sites;
+    if (n > SITE_SLOTS / 16) {
+        memset(packer->site_slots, 0, sizeof packer->site_slots);
+        return;
+    }
+    for (uint32_t i = 0; i < n; i++)
+        packer->site_slots[packer->slot_of_site[i]] = 0;
+}
+
 static void start(struct packer *packer, uint64_t first_seq)
 {
+    clear_sites(packer);
     model_clear(&packer->model);
     packer->seq = first_seq;
     packer->n_seqs = 0;
     memset(packer->block_slots, 0, sizeof packer->block_slots);
-    memset(packer->site_slots, 0, sizeof packer->site_slots);
     for (unsigned i = 0; i < N_COLUMNS; i++)
         packer->columns[i].start = packer->columns[i].end = packer->bytes[i];
 }
@@ -111,6 +127,7 @@ static NOINLINE uint32_t find_site(struct packer *packer, uint32_t node, uint8_t
     }
     row = model->n_sites++;
     packer->site_slots[slot] = (uint16_t)(row + 1);
+    packer->slot_of_site[row] = (uint16_t)slot;
     packer->sites[row] = (struct model_site){.node = node, .how = how};
     add_byte(packer, COLUMN_NEW, how);
     add_difference(packer, COLUMN_NEW, node, row == 0 ? 0 : packer->sites[row - 1].node);
