@@ -113,3 +113,28 @@ def test_libraries_are_found_as_ever(tmp_path: Path) -> None:
     done = memtrace(["run", "-q", "-o", "out.bin", "-c", program], tmp_path)
     assert b"found" in before.stdout.encode()
     assert (done.status, done.stdout, done.stderr) == (0, before.stdout, before.stderr)
+
+
+STORM = """
+import _ctypes, ctypes, os, shutil, sys, threading
+def work(k):
+    path = shutil.copy(sys.argv[1 + k % 2], f"copy{k}.so")
+    for n in range(60):
+        lib = ctypes.CDLL(os.path.abspath(path), os.RTLD_LAZY | (os.RTLD_DEEPBIND if n % 2 else 0))
+        lib.by_call.restype, lib.by_call.argtypes = ctypes.c_void_p, [ctypes.c_size_t]
+        lib.give_back.argtypes = [ctypes.c_void_p]
+        lib.give_back(lib.by_call(12_345_000 + k))
+        _ctypes.dlclose(lib._handle)
+threads = [threading.Thread(target=work, args=(k,)) for k in range(4)]
+[thread.start() for thread in threads]
+[thread.join() for thread in threads]
+"""
+
+
+def test_libraries_come_and_go_in_all_threads(tmp_path: Path) -> None:
+    libraries = [build(tmp_path, f"slots{k}", *LINKED[way]) for k, way in enumerate(LINKED)][:2]
+    words = ["-c", STORM, *map(str, libraries)]
+    done = memtrace(["run", "-q", "-o", "out.bin", *words], tmp_path)
+    assert (done.status, done.stdout, done.stderr) == (0, "", "")
+    sizes = sizes_in(tmp_path / "out.bin")
+    assert [sizes[12_345_000 + k] for k in range(4)] == [60] * 4
