@@ -10,6 +10,7 @@
 
 #define NEW_FRAMES 8      /* calls since the last event that the short way follows */
 #define RETURNED_FRAMES 6 /* returns since the last event that it looks through */
+#define DEEP_STACK 64     /* frames from which on it pays to look further than that */
 #define FIRST_ROOM 256
 #define CHAIN_ENTRY_BYTES (sizeof(struct chain_link) + sizeof(uint32_t))
 
@@ -297,12 +298,55 @@ static bool follow_short(struct frame_reader *reader, struct frame_cache *cache,
     return false;
 }
 
+/*
+ * Many calls or returns since the last event on a deep stack: walking down to the root each time
+ * would make a recursion that allocates cost the square of its depth. It looks through a quarter of
+ * the chain at most, so what it does in vain is little beside the long way.
+ */
+static NOINLINE bool follow_many(struct frame_reader *reader, struct frame_cache *cache,
+                                 uintptr_t top, uint32_t *changed)
+{
+    const bool marks = frame_marks_are_known(reader);
+    const uint32_t most = cache->depth / 4;
+    const uint32_t lowest = cache->depth - most;
+    uint32_t n_fresh = 0;
+    uint32_t n = cache->depth;
+    uintptr_t frame = top;
+    while (n > lowest && cache->chain[n - 1].frame != top)
+        n--;
+    for (n = n > lowest ? n : 0; n == 0; frame = frames_below(reader, frame), n_fresh++) {
+        if (frame == 0 || n_fresh == most)
+            return false;
+        n = find_on_chain(reader, cache, frame);
+        if (n != 0)
+            break;
+        if (marks && frame_mark_is_on(reader, frame))
+            return false; /* marked, and of another chain */
+    }
+    *changed = n;
+    if (!(marks ? frame_marks_verify(reader, cache, n - 1, changed)
+                : verify_down(reader, cache, n - 1, changed)))
+        return false;
+    if (n + n_fresh > cache->room && cache_grow(cache, n + n_fresh) != 0)
+        return false;
+    frame = top;
+    for (uint32_t i = n + n_fresh; i > n; frame = frames_below(reader, frame)) {
+        cache->chain[--i].frame = frame;
+        if (marks)
+            frame_mark_put(reader, frame);
+    }
+    cache->depth = n + n_fresh;
+    return true;
+}
+
 /* The long way: walks to the root, then keeps the nodes of the part that is as it was. */
 static bool follow_long(struct frame_reader *reader, struct frame_cache *cache, uintptr_t top,
                         uint32_t *changed)
 {
     uint32_t depth = 0;
     uint32_t i;
+    if (cache->depth >= DEEP_STACK && follow_many(reader, cache, top, changed))
+        return true;
     for (uintptr_t frame = top; frame != 0; frame = frames_below(reader, frame))
         depth++;
     if (depth > cache->room && cache_grow(cache, depth) != 0) {
@@ -402,40 +446,6 @@ uint32_t frames_current(struct frame_reader *reader, struct frame_cache *cache)
     if (likely(changed == cache->depth))
         return cache->nodes[cache->depth - 1];
     return intern_from(reader, cache, changed);
-}
-
-static bool is_shim(const struct frame_reader *reader, uintptr_t frame)
-{
-    return owner_of(reader, frame) >= reader->layout.owner_shim;
-}
-
-bool frames_have_shim_in(const struct frame_reader *reader, const struct frame_cache *cache,
-                         uintptr_t low, uintptr_t high)
-{
-    for (uint32_t i = cache->depth; i-- > 0;) {
-        uintptr_t frame = cache->chain[i].frame;
-        if (frame >= low && frame < high && is_shim(reader, frame))
-            return true;
-    }
-    return false;
-}
-
-uint32_t frames_bare_runs(const struct frame_reader *reader, const struct frame_cache *cache,
-                          uint32_t *runs, uint32_t room)
-{
-    uint32_t run = 0, n = 0;
-    bool has_node = false;
-    for (uint32_t i = cache->depth; i-- > 0 && n < room;) {
-        if (is_shim(reader, cache->chain[i].frame)) {
-            if (!has_node)
-                runs[n++] = run;
-            has_node = false;
-            run++;
-        } else {
-            has_node = has_node || cache->nodes[i] != (i == 0 ? 0 : cache->nodes[i - 1]);
-        }
-    }
-    return n;
 }
 
 void frames_release(struct frame_cache *cache)

@@ -626,6 +626,54 @@ static void every_walk_with_marks_tells_the_truth(void)
     frames_release(&cache);
 }
 
+/* Calls and returns by the hundred between two walks, also of frames that wait at another place. */
+static void far_moves_on_a_deep_stack_tell_the_truth(void)
+{
+    static struct frame_cache cache;
+    uint32_t depth = 0;
+    state.current = 0;
+    for (int step = 0; step < 1500; step++) {
+        uint64_t dice = random_next();
+        uint32_t n = 1 + (dice >> 8) % (dice % 3 == 0 ? 400 : 30);
+        if (dice % 100 < 55) {
+            for (; n > 0 && depth < 2000; n--)
+                push(&frames[depth++], random_next() & 3, random_next() & 31,
+                     random_next() % 30 == 0 ? SHIM : 0);
+        } else {
+            for (; n > 0 && depth > 0; n--, depth--)
+                pop();
+        }
+        if (depth > 0) /* only what runs moves */
+            set_ip(&frames[depth - 1], random_next() & 31);
+        check_node(frames_current(&reader, &cache));
+        if (step % 50 == 0)
+            CHECK(frames_agree(&reader, &cache));
+    }
+    frames_release(&cache);
+}
+
+static void many_calls_and_returns_read_nothing_far_below(void)
+{
+    static struct frame_cache cache;
+    uint32_t node;
+    state.current = 0;
+    for (int i = 0; i < 1000; i++)
+        push(&frames[i], 1, 7, 0);
+    node = frames_current(&reader, &cache);
+    set_ip(&frames[20], 9); /* which cannot be while frame 21 is the same activation */
+    for (int i = 1000; i < 1100; i++)
+        push(&frames[i], 1, 7, 0);
+    n_interned = 0;
+    CHECK(frames_current(&reader, &cache) != node);
+    CHECK_EQ(n_interned, 100);
+    CHECK_EQ(cache.depth, 1100);
+    for (int i = 0; i < 100; i++)
+        pop();
+    CHECK_EQ(frames_current(&reader, &cache), node);
+    CHECK_EQ(n_interned, 100);
+    frames_release(&cache);
+}
+
 int main(void)
 {
     an_unchanged_stack_is_not_interned_again();
@@ -641,6 +689,7 @@ int main(void)
     below_the_anchor_nothing_is_read();
     a_switched_chain_is_walked_anew();
     depth_is_bounded_by_memory_only();
+    far_moves_on_a_deep_stack_tell_the_truth();
     with_marks(true);
     an_unchanged_stack_is_not_interned_again();
     a_death_of_code_drops_what_was_remembered();
@@ -650,6 +699,9 @@ int main(void)
     only_frames_of_functions_are_marked();
     a_new_activation_at_an_old_address_is_seen();
     every_walk_with_marks_tells_the_truth();
+    far_moves_on_a_deep_stack_tell_the_truth();
+    many_calls_and_returns_read_nothing_far_below();
+    CHECK(n_nodes < 1 << 20);
     table_release(&nodes);
     return 0;
 }
