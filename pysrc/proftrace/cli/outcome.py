@@ -30,7 +30,8 @@ def run_command(tool: str, command: Callable[[], int]) -> int:
     except KeyboardInterrupt:
         return 130
     except OSError as error:
-        what = f"{error.filename}: {error.strerror}" if error.filename else str(error)
+        reason = error.strerror or str(error)
+        what = f"{error.filename}: {reason}" if error.filename else reason
         return _report(tool, what, 1)
     return status
 

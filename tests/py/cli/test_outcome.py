@@ -29,6 +29,7 @@ def raiser(error: BaseException) -> Callable[[], int]:
         (UsageError("what\nis this"), 2, "tool: what is this\n"),
         (FileNotFoundError(2, "No such file", "x"), 1, "tool: x: No such file\n"),
         (OSError("odd"), 1, "tool: odd\n"),
+        (OSError(28, "No space left on device"), 1, "tool: No space left on device\n"),
         (KeyboardInterrupt(), 130, ""),
     ],
 )
