@@ -8,7 +8,8 @@ uint32_t probe_spreads[PROBE_KINDS];
 
 uint64_t clock_error_ticks(enum probe_kind kind, uint64_t n_events)
 {
-    return n_events * probe_spreads[kind] >> PROBE_SHIFT;
+    /* Rounded up: nothing that ran is known to the tick. */
+    return (n_events * probe_spreads[kind] + (1u << PROBE_SHIFT) - 1) >> PROBE_SHIFT;
 }
 
 /* Lines are most of what there is in a debt, and the rest is known about as well. */

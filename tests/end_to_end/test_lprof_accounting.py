@@ -358,6 +358,38 @@ def test_a_line_is_not_charged_what_it_costs_to_count_its_callee(tmp_path: Path)
     assert with_callee - of_callee < with_callee / 10 + 3 * error
 
 
+def test_everything_that_ran_has_an_error(tmp_path: Path) -> None:
+    """Also a line of hot code that ran between two samples, and one that ran once by the clock."""
+    profile = record(
+        tmp_path,
+        """\
+        @profile
+        def hot(n):
+            total = 0
+            for i in range(n):
+                if i % 1000 == 999:
+                    total += 1
+            return total
+
+        @profile
+        def cold():
+            first = 1
+            hot(2_500)
+            return first
+
+        cold()
+        """,
+    )
+    values = profile.lines.values
+    ran = [row for row, hits in enumerate(values["hits"]) if hits > 0]
+    assert {profile.lines.line[row] for row in ran} == {3, 4, 5, 6, 7, 11, 12, 13}
+    for row in ran:
+        assert values["exclusive_error"][row] > 0
+        assert values["inclusive_error"][row] > 0
+    assert all(error > 0 for error in profile.calls.exclusive_error)
+    assert all(error > 0 for error in profile.calls.inclusive_error)
+
+
 def test_greenlets_that_are_suspended_when_code_gets_busy_cost_no_hit(tmp_path: Path) -> None:
     profile = record(
         tmp_path,
