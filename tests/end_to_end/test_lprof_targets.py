@@ -236,3 +236,25 @@ def test_what_is_decorated_as_well_is_no_target_in_vain(folder: Path) -> None:
 
 def names_of(folder: Path) -> set[str]:
     return {name for _, name, _ in load_lines(folder / "r.lprof").functions()}
+
+
+@pytest.mark.parametrize("runner", ["unittest", "pytest"])
+def test_all_below_a_runner_is_the_code_that_it_runs(folder: Path, runner: str) -> None:
+    (folder / "calc.py").write_text("def double(n):\n    return n * 2\n")
+    (folder / "test_calc.py").write_text(
+        "import unittest\nfrom calc import double\n"
+        "class Test(unittest.TestCase):\n"
+        "    def test_double(self):\n"
+        "        self.assertEqual(double(2), 4)\n"
+    )
+    name = "test_calc" if runner == "unittest" else "test_calc.py"
+    run = lprof(["-q", "--all", "-o", "r.lprof", "-m", runner, name], folder)
+    assert run.status == 0, run.stderr
+    assert names_of(folder) == {"<module>", "double", "Test", "Test.test_double"}
+
+
+def test_all_of_a_module_that_has_the_name_of_a_runner(folder: Path) -> None:
+    (folder / "timeit.py").write_text("def mine():\n    return 1\nmine()\n")
+    run = lprof(["-q", "--all", "-o", "r.lprof", "-m", "timeit"], folder)
+    assert (run.status, run.stderr) == (0, "")
+    assert "mine" in names_of(folder)

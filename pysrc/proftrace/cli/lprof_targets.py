@@ -17,6 +17,8 @@ from proftrace.errors import UsageError
 from proftrace.run.launch import SettingsValue, Target
 from proftrace.units import printable
 
+# Not of the standard library, and there to run other code.
+_RUNNERS = ("pytest", "coverage")
 _BUILTIN_KINDS = ("built-in", "frozen")
 
 
@@ -194,13 +196,17 @@ class _Finder:
         return _read(self._script_file())
 
     def program_folder(self) -> str:
-        """Return the folder whose code is the program's own; for a lone module, its file."""
+        """Return the folder whose code is the program's own; for a lone module, its file. What runs
+        other code (`-m unittest`) runs that of the current folder."""
         if self._target.kind == "command":
             return os.getcwd()
         if self._script is not None:
             return _folder_of(self._script)
-        top = self._find(self._target.value.partition(".")[0])
+        name = self._target.value.partition(".")[0]
+        top = self._find(name)
         if top is None:  # Python is going to say so
+            return os.getcwd()
+        if name in _RUNNERS or (name in sys.stdlib_module_names and _is_pythons(top)):
             return os.getcwd()
         for folder in top.submodule_search_locations or ():
             return os.path.realpath(folder)
@@ -231,6 +237,12 @@ class _Finder:
             elif isinstance(node, ast.ImportFrom) and node.module and node.level == 0:
                 names.update((f"{node.module}.{alias.name}", None) for alias in node.names)
         return [n for n in names if n.partition(".")[0] not in sys.stdlib_module_names]
+
+
+def _is_pythons(spec: ModuleSpec) -> bool:
+    """Tell whether a module with a name of the standard library is the one that is there."""
+    library = os.path.dirname(os.path.realpath(os.__file__))
+    return spec.origin is None or os.path.realpath(spec.origin).startswith(library + os.sep)
 
 
 def _folder_of(script: str) -> str:
