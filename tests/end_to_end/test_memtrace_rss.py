@@ -315,6 +315,35 @@ def test_stats_ends_with_the_equation(tmp_path: Path) -> None:
     assert sum(end.terms.values()) == end.usage.rss
 
 
+def test_processes_are_explained_one_by_one_and_together(tmp_path: Path) -> None:
+    text = (
+        "import os, time\n"
+        "for size in (20, 40):\n"
+        "    if os.fork() == 0:\n"
+        "        kept = bytearray(size << 20)\n"
+        "        time.sleep(0.2)\n"
+        "        more = bytearray(1 << 20)\n"  # what it was like meanwhile is written now
+        "        os._exit(0)\n"
+        "for _ in range(2):\n"
+        "    os.wait()\n"
+    )
+    path = run(tmp_path, text, "--follow-fork")
+    names = [one.name for one in sorted(tmp_path.glob(f"{path.name}*"))]
+    assert len(names) == 3
+    lines = memtrace(["stats", *names], tmp_path).stdout.rstrip("\n").splitlines()
+    assert sum(line.strip() == EQUATION for line in lines) == 3
+    assert lines[-1].strip().startswith("all of them at their largest")
+    found = json.loads(memtrace(["stats", "--json", *names], tmp_path).stdout)["rss"]
+    for process in found["processes"]:
+        for moment in process["peak"], process["end"]:
+            assert sum(moment[term] for term in TERMS) == moment["rss"]
+    peaks = [process["peak"]["rss"] for process in found["processes"]]
+    together = found["together"]
+    assert max(peaks) <= together["rss"] <= sum(peaks)
+    assert together["num_processes"] == 3
+    assert together["rss"] > 60 * MIB
+
+
 def test_old_captures_have_no_such_section() -> None:
     logs = Path(__file__).parents[1] / "logs"
     for version in "v1", "v2":

@@ -74,6 +74,8 @@ def process_of(profile: Profile) -> Process:
         total_bytes=profile.totals["total_bytes"],
         peak_bytes=profile.totals["peak_bytes"],
         leaked_bytes=profile.totals["leaked_bytes"],
+        start_mono_ns=profile.header["start_mono_ns"],
+        usage=profile.usage,
     )
 
 

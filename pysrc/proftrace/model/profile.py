@@ -289,6 +289,8 @@ class Process:
     total_bytes: int
     peak_bytes: int
     leaked_bytes: int
+    start_mono_ns: int = 0
+    usage: UsageHistory | None = None
 
 
 def recording_of(header: Mapping[str, int]) -> Recording:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from proftrace.model.profile import Arenas, Profile, PythonHeap
-from proftrace.render.rss import rss_json, rss_lines
+from proftrace.render.rss import has_rss, rss_json, rss_lines, shortened
 from proftrace.units import count_of, format_bytes, format_count, format_share, printable
 from proftrace.views.marks import Mark, marks_of
 from proftrace.views.notes import about, estimate_notes
@@ -89,7 +89,7 @@ def _text(profile: Profile, stats: Statistics, options: StatsOptions) -> Iterato
     yield from _section("Threads", _threads(stats))
     if profile.processes:
         yield from _section("Processes", _processes(profile))
-    if profile.usage is not None:
+    if has_rss(profile):
         yield from _section("RSS", list(rss_lines(profile)))
 
 
@@ -231,13 +231,9 @@ def _processes(profile: Profile) -> list[str]:
         f"{format_bytes(process.total_bytes):>10}  {format_count(process.n_allocations):>10}"
         f" allocations  {format_bytes(process.peak_bytes):>10} at its peak"
         f"  {format_bytes(process.leaked_bytes):>10} live at its end"
-        f"  {process.pid} {_shortened(printable(process.command))}".rstrip()
+        f"  {process.pid} {shortened(printable(process.command))}".rstrip()
         for process in profile.processes
     ]
-
-
-def _shortened(text: str, most: int = 80) -> str:
-    return text if len(text) <= most else text[: most - 3] + "..."
 
 
 # ---- JSON ---------------------------------------------------------------------------------------

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from proftrace.model.profile import Process
 from proftrace.model.usage import Usage, UsageHistory
 
 TERMS = ("live heap", "allocator slack", "pymalloc slack", "file mappings", "profiler")
@@ -84,3 +85,40 @@ def _explain(usage: Usage, before: int) -> Explained:
         profiler=own_mapped + usage.anonymous - anonymous,
         is_estimate=usage.heap_free is None,
     )
+
+
+@dataclass(frozen=True, slots=True)
+class Together:
+    """Several processes when their RSS was largest in sum, `time_ns` after the first one's start.
+
+    Pages that processes share are in the memory of each, so the sum is the most that it was.
+    """
+
+    time_ns: int
+    n_processes: int
+    rss: int
+    anonymous: int
+
+
+def largest_together(processes: Sequence[Process]) -> Together | None:
+    """Return the moment at which the processes that ran took most; None when that is not known."""
+    looks: list[tuple[int, int, Usage | None]] = []
+    for number, process in enumerate(processes):
+        if process.usage is None or not process.usage.moments:
+            continue
+        for moment in process.usage.moments:
+            looks.append((process.start_mono_ns + 1000 * moment.time_us, number, moment))
+        looks.append((looks[-1][0] + 1, number, None))  # it has ended
+    start = min((process.start_mono_ns for process in processes), default=0)
+    running: dict[int, Usage] = {}
+    largest: Together | None = None
+    for time_ns, number, usage in sorted(looks, key=lambda look: look[:2]):
+        if usage is None:
+            del running[number]
+            continue
+        running[number] = usage
+        rss = sum(one.rss for one in running.values())
+        if largest is None or rss > largest.rss:
+            anonymous = sum(one.anonymous for one in running.values())
+            largest = Together(time_ns - start, len(running), rss, anonymous)
+    return largest
