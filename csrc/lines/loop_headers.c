@@ -33,19 +33,6 @@ static bool comes_back_unseen(const struct analysis *a, uint32_t fetcher)
     return false;
 }
 
-static int add_credit(struct analysis *a, uint32_t at, int32_t line)
-{
-    struct hit_rules *rules = a->rules;
-    struct hit_credit *credits =
-        realloc(rules->credits, (rules->n_credits + 1) * sizeof *rules->credits);
-    if (credits == NULL)
-        return -1;
-    rules->credits = credits;
-    credits[rules->n_credits++] =
-        (struct hit_credit){.unit = a->code->instrs[at].unit, .line = line};
-    return 0;
-}
-
 static int credit_header(struct analysis *a, uint32_t fetcher)
 {
     const struct instr *instrs = a->code->instrs;
@@ -58,10 +45,12 @@ static int credit_header(struct analysis *a, uint32_t fetcher)
         a->skips[item] = 1;
         if (line_of(a, maker) != line_of(a, first))
             a->skips[maker] = 1;
-        if (add_credit(a, fetcher, line_of(a, item)) < 0)
+        if (analysis_credit(a, fetcher, line_of(a, item)) < 0)
             return -1;
+        if (line_of(a, fetcher - 1) != line_of(a, fetcher))
+            return 0; /* the entry has an event there, too */
     }
-    return line_of(a, first) == line_of(a, item) ? 0 : add_credit(a, first, line_of(a, item));
+    return line_of(a, first) == line_of(a, item) ? 0 : analysis_credit(a, first, line_of(a, item));
 }
 
 int loop_headers_credit(struct analysis *a)
@@ -70,7 +59,8 @@ int loop_headers_credit(struct analysis *a)
     for (uint32_t i = 1; i < a->code->n_instrs; i++)
         if (instrs[i].iterates && instrs[i].flow == FLOW_BRANCH && a->depth[i] != UNREACHED &&
             instrs[i].item < a->code->n_instrs && line_of(a, instrs[i].item) > 0 &&
-            line_of(a, instrs[i].item) != line_of(a, i) && credit_header(a, i) < 0)
+            line_of(a, instrs[i].item) != line_of(a, i) && !a->settled[i] &&
+            credit_header(a, i) < 0)
             return -1;
     return 0;
 }

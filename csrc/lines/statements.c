@@ -35,6 +35,7 @@ static void analysis_free(struct analysis *a)
     free(a->fetcher);
     free(a->is_header);
     free(a->never_begins);
+    free(a->settled);
     free(a->skips);
 }
 
@@ -48,9 +49,10 @@ static int analysis_alloc(struct analysis *a, uint32_t n)
     a->fetcher = calloc(n + 1, sizeof *a->fetcher);
     a->is_header = calloc(n + 1, 1);
     a->never_begins = calloc(n + 1, 1);
+    a->settled = calloc(n + 1, 1);
     a->skips = calloc(n + 1, 1);
     return a->depth && a->keys && a->by_line && a->queue && a->seen && a->fetcher && a->is_header &&
-                   a->never_begins && a->skips
+                   a->never_begins && a->settled && a->skips
                ? 0
                : -1;
 }
@@ -92,12 +94,6 @@ static void find_depths(struct analysis *a)
         for (int k = successors(a, at, next, depths) - 1; k >= 0; k--)
             reach(a, next[k], depths[k], &n_queued);
     }
-}
-
-/* Whether an event can be delivered at this instruction. */
-static bool is_location(const struct analysis *a, uint32_t at)
-{
-    return a->graph.is_location[at] && a->depth[at] != UNREACHED;
 }
 
 /*
@@ -442,7 +438,7 @@ int statements_find(const struct instr_list *code, struct hit_rules *rules)
     find_loops(&a);
     find_depths(&a);
     analyse_lines(&a);
-    if (loop_headers_credit(&a) < 0)
+    if (comprehensions_settle(&a) < 0 || loop_headers_credit(&a) < 0)
         goto done;
     n_skipped = 0;
     for (uint32_t i = 0; i < code->n_instrs; i++) {

@@ -42,6 +42,7 @@ struct instr {
     uint32_t target;     /* index of the instruction it jumps to */
     uint32_t item;       /* if it iterates: index of the instruction that takes the item */
     uint32_t maker;      /* and of what follows the value that is iterated over; its own: unknown */
+    uint32_t collects;   /* LIST_APPEND and its kind: how deep the result lies; 0 = no such thing */
     int32_t effect_next; /* change of the stack depth when it does not jump */
     int32_t effect_jump;
     uint8_t flow;        /* enum instr_flow */

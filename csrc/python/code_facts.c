@@ -18,6 +18,7 @@ struct opcode_facts {
     bool makes_iterator;
     bool begins_comprehension; /* saves a target, or makes the result, or swaps */
     bool swaps;
+    bool collects; /* puts an item into the result of a comprehension */
     bool goes_on;
     bool leaves_with;
     bool iterates;
@@ -83,6 +84,7 @@ static void classify_events(struct opcode_facts *facts, const char *name)
 static void classify_parts(struct opcode_facts *facts, const char *name)
 {
     static const char *const beginning[] = {"LOAD_FAST_AND_CLEAR", "MAKE_CELL", NULL};
+    static const char *const collecting[] = {"LIST_APPEND", "SET_ADD", "MAP_ADD", NULL};
     static const char *const going_on[] = {"BEFORE_WITH", "BEFORE_ASYNC_WITH", "CLEANUP_THROW",
                                            NULL};
     facts->iterates = strcmp(name, "FOR_ITER") == 0 || strcmp(name, "GET_ANEXT") == 0;
@@ -90,6 +92,7 @@ static void classify_parts(struct opcode_facts *facts, const char *name)
     facts->makes = name_starts(name, "BUILD_");
     facts->swaps = strcmp(name, "SWAP") == 0;
     facts->begins_comprehension = facts->swaps || facts->makes || name_is_in(name, beginning);
+    facts->collects = name_is_in(name, collecting);
     facts->goes_on = name_is_in(name, going_on);
     facts->leaves_with = strcmp(name, "WITH_EXCEPT_START") == 0;
     facts->loads_global = strcmp(name, "LOAD_GLOBAL") == 0;
@@ -303,6 +306,7 @@ static void read_instrs(struct reading *reading)
             .unit = first_unit,
             .line = reading->line_of_unit[first_unit],
             .target = facts->jumps_back ? next - argument : next + argument,
+            .collects = facts->collects ? argument : 0,
             .effect_next = stack_effect(opcode, argument, 0),
             .effect_jump = stack_effect(opcode, argument, 1),
             .flow = facts->flow,
