@@ -86,8 +86,7 @@ static bool is_on_one_line(const struct analysis *a, const struct loop *loop)
     for (uint32_t i = loop->item; i <= loop->back; i++) {
         const struct instr *instr = &a->code->instrs[i];
         if (instr->line != 0 && instr->line != line && !instr->closes_loop && !instr->iterates &&
-            !instr->silent &&
-            !(instr->makes_iterator && instr->line == loop->start_line))
+            !instr->silent && !(instr->makes_iterator && instr->line == loop->start_line))
             return false;
     }
     return true;
