@@ -191,6 +191,7 @@ static void put_line(struct result *result, const struct lines_code *code, uint3
                      const struct line_total *line, double scale_ns)
 {
     uint8_t histogram[LINE_BUCKETS * VARINT_MAX_BYTES];
+    bool has_durations = line->hits != 0; /* else what was timed belongs to a hit elsewhere */
     struct rec_line rec = {
         .code = code->id,
         .line = (uint32_t)code->first_line + index,
@@ -199,10 +200,11 @@ static void put_line(struct result *result, const struct lines_code *code, uint3
         .inclusive_ns = duration_ns(line->inclusive, scale_ns),
         .exclusive_ns = duration_ns(line->exclusive, scale_ns),
         .await_ns = duration_ns(line->await, scale_ns),
-        .min_ns = (uint64_t)duration_ns(line->min, scale_ns),
-        .max_ns = (uint64_t)duration_ns(line->max, scale_ns),
+        .min_ns = has_durations ? (uint64_t)duration_ns(line->min, scale_ns) : 0,
+        .max_ns = has_durations ? (uint64_t)duration_ns(line->max, scale_ns) : 0,
         .histogram = histogram,
-        .histogram_bytes = (uint32_t)(put_histogram(line, histogram).p - histogram),
+        .histogram_bytes =
+            has_durations ? (uint32_t)(put_histogram(line, histogram).p - histogram) : 0,
         .samples = line->samples,
         .exclusive_error_ns = error_ns(line->exclusive_error, scale_ns),
         .inclusive_error_ns = error_ns(line->inclusive_error, scale_ns),

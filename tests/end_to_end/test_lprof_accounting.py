@@ -87,6 +87,29 @@ def test_every_hit_is_in_the_histogram(tmp_path: Path) -> None:
     assert timed == line_values(profile, "hits")
 
 
+def test_a_line_on_which_nothing_began_has_no_durations_of_hits(tmp_path: Path) -> None:
+    profile = record(
+        tmp_path,
+        """\
+        @profile
+        def generate():
+            yield 1
+            yield 2
+
+        generator = generate()
+        try:
+            generator.throw(KeyError)  # time, on the line of `def`, but no statement
+        except KeyError:
+            pass
+        list(generate())
+        """,
+    )
+    assert_sane(profile)
+    assert line_values(profile, "hits") == {1: 0, 3: 1, 4: 1}
+    assert line_values(profile, "inclusive")[1] > 0
+    assert line_values(profile, "max")[1] == 0
+
+
 def test_awaiting_is_not_running(tmp_path: Path) -> None:
     profile = record(
         tmp_path,
