@@ -134,7 +134,7 @@ def test_a_failure_ends_with_the_clock_the_right_hits_and_the_reason(
     assert result.hits("program.py") == HITS
     assert_regime(result, REGIME_COLD)
     said = header(tmp_path)
-    assert reason in said
+    assert f"measured by: clock: {reason}" in said
     assert "the clock had to do for one busy function" in said
 
 

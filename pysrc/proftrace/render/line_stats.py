@@ -51,8 +51,9 @@ def measured(
     stats: Mapping[FunctionKey, FunctionStats], profiles: Sequence[Profile]
 ) -> Iterator[str]:
     """Yield how the run was measured: the regime, the sampling, the cost of a probe."""
+    reasons = fallbacks(stats)
     for profile in profiles:
-        if regime := profile.meta.get("regime"):
+        if regime := profile.meta.get("regime") or _unsaid_regime(profile, reasons):
             yield f"measured by: {printable(regime)}"
         if sampling := ", ".join(_sampling(_object(profile.meta.get("sampling")))):
             yield f"sampling: {printable(sampling)}"
@@ -63,9 +64,16 @@ def measured(
                 f"the program used sys.monitoring.{printable(function)} to switch lprof's events "
                 "off: they stayed on"
             )
-    for reason, n_functions in fallbacks(stats).items():
+    for reason, n_functions in reasons.items():
         functions = "one busy function" if n_functions == 1 else f"{n_functions} busy functions"
         yield f"the clock had to do for {functions}: {reason}"
+
+
+def _unsaid_regime(profile: Profile, reasons: Mapping[str, int]) -> str:
+    """Return the regime of a run in which no function came to be counted by blocks."""
+    if profile.meta.get("tool") != "lprof":
+        return ""
+    return f"clock: {', '.join(reasons) or 'no function was busy'}"
 
 
 def _object(text: str | None) -> Mapping[str, Any]:
