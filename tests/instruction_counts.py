@@ -36,7 +36,10 @@ class Counts:
         self.code = code
         self.began: Counter[int] = Counter()
         self.raised: Counter[int] = Counter()
-        self.arrived: Counter[tuple[int, int]] = Counter()  # line, code unit
+        self.arrived: Counter[tuple[int, int, bool]] = Counter()  # line, unit, line was running
+        self.skipped, repeats, self.credits, self.terms = _lines.hit_rules(code)
+        self.repeats = frozenset(repeats)
+        self.running: dict[types.FrameType, int] = {}  # line by frame, if that makes a difference
         self.offset_of_unit: dict[int, int] = {}
         first = None
         for instruction in dis.get_instructions(code):
@@ -46,12 +49,12 @@ class Counts:
                 first = None
         self.offsets = sorted(self.offset_of_unit.values())
 
-    def hits_by_events(self, skipped: list[int], credits: list[tuple[int, int]]) -> Counter[int]:
+    def hits_by_events(self) -> Counter[int]:
         hits: Counter[int] = Counter()
-        for (line, unit), count in self.arrived.items():
-            if unit not in skipped:
+        for (line, unit, was_running), count in self.arrived.items():
+            if unit not in self.skipped and not (was_running and unit in self.repeats):
                 hits[line] += count
-            for credited_unit, credited_line in credits:
+            for credited_unit, credited_line in self.credits:
                 if credited_unit == unit:
                     hits[credited_line] += count
         return +hits
@@ -103,8 +106,13 @@ class Watch:
         self.counts[id(code)].began[offset] += 1
 
     def _on_line(self, code: types.CodeType, line: int) -> None:
-        unit = sys._getframe(1).f_lasti // 2
-        self.counts[id(code)].arrived[line, unit] += 1
+        counts = self.counts[id(code)]
+        frame = sys._getframe(1)
+        was_running = False
+        if counts.repeats:
+            was_running = counts.running.get(frame) == line
+            counts.running[frame] = line
+        counts.arrived[line, frame.f_lasti // 2, was_running] += 1
 
     def _on_raise(self, code: types.CodeType, offset: int, error: BaseException) -> None:
         counts = self.counts.get(id(code))
@@ -143,14 +151,13 @@ def compare(counts: dict[int, Counts]) -> dict[str, Any]:
         "different": [],
     }
     for one in counts.values():
-        skipped, credits, terms = _lines.hit_rules(one.code)
         name = f"{Path(one.code.co_filename).name}:{one.code.co_firstlineno} {one.code.co_name}"
-        wanted = one.hits_by_events(skipped, credits)
+        wanted = one.hits_by_events()
         result["hits"] += wanted.total()
-        if terms is None:
+        if one.terms is None:
             result["without_terms"].append(name)
             continue
-        found = one.hits_by_terms(terms)
+        found = one.hits_by_terms(one.terms)
         for line in sorted(wanted.keys() | found.keys()):
             if wanted[line] != found[line]:
                 result["different"].append([name, line, wanted[line], found[line]])

@@ -271,6 +271,7 @@ struct line_cell *account_line(struct lines_thread *thread, int32_t line, uint64
     now = clock_event(&thread->debt, cell->probe, raw);
     before->exclusive += (int64_t)(now - thread->last);
     thread->last = now;
+    top->repeats = top->start != 0 && before == cell;
     if (top->start != 0) {
         int64_t hit = (int64_t)(now - top->line_start);
         if ((uint32_t)before->covered == 0)
@@ -442,7 +443,9 @@ void account_came_back(struct lines_thread *thread, struct line_cell *cell, uint
     struct lines_frame *top = thread->top;
     const struct lines_code *code = top->table->code;
     uint64_t pending = cell->pending == 0 ? 0 : cell->pending - 1;
-    bool is_hit = unit >= code->n_units || !(code->skip[unit >> 3] >> (unit & 7) & 1);
+    bool is_hit = unit >= code->n_units ||
+                  !(unit_is_marked(code->skip, unit) ||
+                    (top->repeats && code->repeat != NULL && unit_is_marked(code->repeat, unit)));
     if (cell->pending != 0 && is_hit)
         account_add_hit(cell, (int64_t)pending); /* the one before is over */
     cell->pending = 0;

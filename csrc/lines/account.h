@@ -93,6 +93,7 @@ struct __attribute__((aligned(CACHE_LINE_BYTES))) lines_frame {
     struct code_table *table;
     struct call_edge *edge;
     uint64_t debt; /* of the thread at the start */
+    bool repeats;  /* the last event of an ambiguous line came while that line was running */
 };
 
 #define RECENT_TABLES 32u

@@ -207,6 +207,9 @@ static int copy_analysis_unlocked(const struct code_facts *facts, struct lines_c
     code->line_of_unit =
         copy_unlocked(facts->line_of_unit, facts->n_units * sizeof *facts->line_of_unit);
     code->skip = copy_unlocked(rules->skip, (facts->n_units + 7) / 8);
+    if (rules->repeat != NULL &&
+        (code->repeat = copy_unlocked(rules->repeat, (facts->n_units + 7) / 8)) == NULL)
+        return -1;
     code->ambiguous = ambiguous;
     code->probes = find_probes_unlocked(facts, code);
     code->n_credits = rules->n_credits;
@@ -215,7 +218,9 @@ static int copy_analysis_unlocked(const struct code_facts *facts, struct lines_c
         code->credits == NULL || code->probes == NULL)
         return -1;
     for (uint32_t i = 0; i < facts->n_units; i++)
-        if (unit_is_marked(rules->skip, i) && facts->line_of_unit[i] > 0)
+        if ((unit_is_marked(rules->skip, i) ||
+             (code->repeat != NULL && unit_is_marked(code->repeat, i))) &&
+            facts->line_of_unit[i] > 0)
             ambiguous[facts->line_of_unit[i] - code->first_line] = 1;
     for (uint32_t i = 0; i < rules->n_credits; i++)
         if (rules->credits[i].unit < facts->n_units)

@@ -68,6 +68,7 @@ struct lines_code {
     uint32_t n_units;
     const int32_t *line_of_unit; /* by code unit; 0 = none */
     const uint8_t *skip;         /* by code unit: its LINE event does not count (statements.h) */
+    const uint8_t *repeat;       /* nor does it here, when its own line was running before */
     const uint8_t *ambiguous;    /* by line: has events that are not simply hits of it */
     const uint8_t *probes;       /* by line: enum probe_kind of its events */
     const struct hit_credit *credits;

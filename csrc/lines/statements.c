@@ -418,9 +418,38 @@ static void analyse_lines(struct analysis *a)
     }
 }
 
+static void mark_unit(uint8_t *bitmap, uint32_t unit)
+{
+    bitmap[unit >> 3] |= (uint8_t)(1u << (unit & 7));
+}
+
+/*
+ * Whether an event may be sent although the line has not changed: 3.12 takes the caches behind a
+ * call for an instruction without a line, when the call came back from Python code and what
+ * follows is the target of a jump.
+ */
+static bool may_repeat(const struct analysis *a, uint32_t at)
+{
+    const struct flow_graph *graph = &a->graph;
+    const struct instr *instrs = a->code->instrs;
+    bool comes_from_elsewhere = false;
+    if (at == 0 || !is_location(a, at) || graph->is_handler[at] ||
+        line_of(a, at - 1) != line_of(a, at) || instrs[at - 1].flow != FLOW_NEXT ||
+        instrs[at - 1].own_unit + 1 >= instrs[at].unit)
+        return false;
+    for (uint32_t e = graph->first_in[at]; e < graph->first_in[at + 1]; e++) {
+        const struct instr *before = &instrs[edge_source(graph->in[e])];
+        if (before->line == 0 || before->resumes)
+            return false;
+        comes_from_elsewhere |= before->line != line_of(a, at);
+    }
+    return comes_from_elsewhere;
+}
+
 void hit_rules_free(struct hit_rules *rules)
 {
     free(rules->skip);
+    free(rules->repeat);
     free(rules->credits);
     *rules = (struct hit_rules){0};
 }
@@ -429,9 +458,12 @@ int statements_find(const struct instr_list *code, struct hit_rules *rules)
 {
     struct analysis a = {.code = code, .rules = rules};
     int n_skipped = -1;
-    *rules = (struct hit_rules){.skip = calloc(code->n_units / 8 + 1, 1)};
-    if (rules->skip == NULL)
+    *rules = (struct hit_rules){.skip = calloc(code->n_units / 8 + 1, 1),
+                                .repeat = calloc(code->n_units / 8 + 1, 1)};
+    if (rules->skip == NULL || rules->repeat == NULL) {
+        hit_rules_free(rules);
         return -1;
+    }
     if (flow_graph_build(&a.graph, code) < 0 || analysis_alloc(&a, code->n_instrs) < 0)
         goto done;
     a.steps_left = (int64_t)STEPS_PER_INSTR * code->n_instrs;
@@ -442,10 +474,11 @@ int statements_find(const struct instr_list *code, struct hit_rules *rules)
         goto done;
     n_skipped = 0;
     for (uint32_t i = 0; i < code->n_instrs; i++) {
-        if (!a.skips[i])
-            continue;
-        rules->skip[code->instrs[i].unit >> 3] |= (uint8_t)(1u << (code->instrs[i].unit & 7));
-        n_skipped++;
+        if (a.skips[i])
+            mark_unit(rules->skip, code->instrs[i].unit);
+        else if (may_repeat(&a, i))
+            mark_unit(rules->repeat, code->instrs[i].unit);
+        n_skipped += a.skips[i];
     }
 done:
     analysis_free(&a);

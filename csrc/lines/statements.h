@@ -96,7 +96,8 @@ struct hit_credit {
 
 /* What the LINE events of a code object mean. */
 struct hit_rules {
-    uint8_t *skip; /* n_units bits: an event there is no hit of its own line */
+    uint8_t *skip;   /* n_units bits: an event there is no hit of its own line */
+    uint8_t *repeat; /* the same for what arrives from its own line; NULL = nowhere */
     struct hit_credit *credits;
     uint32_t n_credits;
 };

@@ -298,7 +298,8 @@ static PyObject *lines_watch(PyObject *self, PyObject *code)
 PyDoc_STRVAR(
     hit_rules_doc,
     "hit_rules($module, code, /)\n--\n\n"
-    "Return the code units whose LINE event is no hit, and the hits in terms of instruction\n"
+    "Return the code units whose LINE event is no hit, those where it is none if their own line\n"
+    "was running before, the hits of other lines that it is, and the hits in terms of instruction\n"
     "counts: rows of line, coefficient, code unit, whether completions are meant.");
 
 static PyObject *lines_hit_rules(PyObject *self, PyObject *code)

@@ -6,12 +6,12 @@
 
 #include <stdlib.h>
 
-static PyObject *list_skipped(const struct hit_rules *rules, uint32_t n_units)
+static PyObject *list_marked(const uint8_t *bitmap, uint32_t n_units)
 {
     PyObject *units = PyList_New(0);
     for (uint32_t unit = 0; units != NULL && unit < n_units; unit++) {
         PyObject *number;
-        if (!unit_is_marked(rules->skip, unit))
+        if (!unit_is_marked(bitmap, unit))
             continue;
         number = PyLong_FromUnsignedLong(unit);
         if (number == NULL || PyList_Append(units, number) < 0)
@@ -51,17 +51,19 @@ PyObject *rules_view_describe(PyCodeObject *code)
 {
     struct code_reading reading;
     struct hit_term *terms = NULL;
-    PyObject *skipped, *credits, *rows, *result = NULL;
+    PyObject *skipped, *repeats, *credits, *rows, *result = NULL;
     int n_terms;
     if (code_facts_read(&reading, code) < 0)
         return NULL;
     n_terms = statements_find_terms(&reading.list, reading.rules, &terms);
-    skipped = list_skipped(reading.rules, reading.list.n_units);
+    skipped = list_marked(reading.rules->skip, reading.list.n_units);
+    repeats = list_marked(reading.rules->repeat, reading.list.n_units);
     credits = list_credits(reading.rules);
     rows = n_terms < 0 ? Py_NewRef(Py_None) : list_terms(&reading.list, terms, n_terms);
-    if (skipped != NULL && credits != NULL && rows != NULL)
-        result = PyTuple_Pack(3, skipped, credits, rows);
+    if (skipped != NULL && repeats != NULL && credits != NULL && rows != NULL)
+        result = PyTuple_Pack(4, skipped, repeats, credits, rows);
     Py_XDECREF(skipped);
+    Py_XDECREF(repeats);
     Py_XDECREF(credits);
     Py_XDECREF(rows);
     free(terms);
