@@ -133,7 +133,7 @@ def test_threads_that_run_on_are_sampled_again(tmp_path: Path) -> None:
         "def serve():\n"
         "    while True:\n"
         "        wanted.acquire()\n"
-        "        for _ in range(40): work(5000)\n"
+        "        for _ in range(300): work(5000)\n"
         "        done.release()\n"
         "threading.Thread(target=serve, daemon=True).start()\n"
         "def ask():\n"
@@ -150,7 +150,7 @@ def test_threads_that_run_on_are_sampled_again(tmp_path: Path) -> None:
         "print(samples() > before, hits(profiler)[first + 3])\n",
         tmp_path,
     )
-    assert out.splitlines() == ["True True []"] * 2 + ["True 600000"]
+    assert out.splitlines() == ["True True []"] * 2 + ["True 4500000"]
 
 
 def test_who_called_is_in_the_result_by_line(tmp_path: Path) -> None:
