@@ -21,6 +21,7 @@
 #include "python/rules_view.h"
 #include "python/sampling.h"
 #include "python/starts.h"
+#include "python/subscribing.h"
 
 #include <pthread.h>
 #include <sys/random.h>
@@ -58,6 +59,7 @@ static char **copy_strings(PyObject *sequence)
 static void after_fork_in_child(void)
 {
     registry_after_fork();
+    subscribing_after_fork();
     account_after_fork();
     saver_after_fork();
 }
@@ -264,7 +266,7 @@ static PyObject *lines_register(PyObject *self, PyObject *args)
             return NULL;
         Py_INCREF(code); /* known by its address from now on, so it must stay */
     }
-    if (monitor_complete(registered) < 0)
+    if (subscribing_complete(registered) < 0)
         return NULL;
     Py_RETURN_NONE;
 }
@@ -353,7 +355,7 @@ static PyObject *lines_is_registered(PyObject *self, PyObject *code)
 {
     const struct lines_code *registered = registry_find(code);
     (void)self;
-    return PyBool_FromLong(registered != NULL && monitor_is_complete(registered));
+    return PyBool_FromLong(registered != NULL && subscribing_is_complete(registered));
 }
 
 PyDoc_STRVAR(add_source_doc,

@@ -4,7 +4,7 @@
 #include "lines/registry.h"
 #include "python/monitor.h"
 #include "python/monitor_hot.h"
-#include "python/newcomers.h"
+#include "python/subscribing.h"
 
 const char listening_claim_doc[] =
     "claim($module, /)\n--\n\n"
@@ -52,14 +52,6 @@ PyObject *listening_silence(PyObject *self, PyObject *code)
     Py_RETURN_NONE;
 }
 
-/* To be decided about when it starts. -1 with an exception set. */
-static int await_start(PyCodeObject *code)
-{
-    if (newcomers_were_dismissed((PyObject *)code) && newcomers_recall() < 0)
-        return -1;
-    return monitor_subscribe_local(code, MONITOR_START);
-}
-
 const char listening_wake_doc[] = "wake($module, code, /)\n--\n\n"
                                   "Let a code object that was silenced be heard again.";
 
@@ -72,7 +64,7 @@ PyObject *listening_wake(PyObject *self, PyObject *code)
         return NULL;
     }
     if (registry_find(code) == NULL)
-        result = await_start((PyCodeObject *)code);
+        result = subscribing_await_start((PyCodeObject *)code);
     else if (!hot_has(code))
         result = monitor_subscribe((PyCodeObject *)code);
     if (result < 0)
@@ -91,7 +83,7 @@ PyObject *listening_await_start(PyObject *self, PyObject *code)
         PyErr_SetString(PyExc_TypeError, "a code object is needed");
         return NULL;
     }
-    if (registry_find(code) == NULL && monitor_is_on() && await_start((PyCodeObject *)code) < 0)
+    if (monitor_is_on() && subscribing_await_start((PyCodeObject *)code) < 0)
         return NULL;
     Py_RETURN_NONE;
 }

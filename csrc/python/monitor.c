@@ -9,6 +9,7 @@
 #include "python/monitor_hot.h"
 #include "python/own_events.h"
 #include "python/newcomers.h"
+#include "python/subscribing.h"
 
 /* cProfile insists on id 2, so it is the last choice; 3 and 4 belong to nobody. */
 static const int wanted_tool_ids[] = {4, 3, 2};
@@ -112,7 +113,7 @@ static bool is_profiled(struct lines_thread *thread, PyObject *code, PyObject **
         if (*answer != Py_None || registered == NULL)
             return false;
     }
-    if (monitor_complete(registered) < 0)
+    if (subscribing_complete(registered) < 0)
         PyErr_Clear();
     return true;
 }
@@ -447,16 +448,6 @@ int monitor_watch_starts(void)
     masks.global_mask |= start_bit;
     hot_listen_to(start_bit);
     return subscribe_global();
-}
-
-int monitor_complete(struct lines_code *code)
-{
-    if (monitor_is_complete(code))
-        return 0;
-    if (monitor_is_on() && monitor_subscribe((PyCodeObject *)code->key) < 0)
-        return -1;
-    __atomic_store_n(&code->is_complete, true, __ATOMIC_RELEASE);
-    return 0;
 }
 
 int monitor_subscribe(PyCodeObject *code)

@@ -12,7 +12,6 @@
 #include "python/compat.h"
 
 #include "base/compiler.h"
-#include "lines/registry.h"
 
 #include <stdbool.h>
 
@@ -42,17 +41,5 @@ NODISCARD int monitor_watch_starts(void);
 
 /* Subscribes a code object that is in the registry. -1 with an exception set. */
 NODISCARD int monitor_subscribe(PyCodeObject *code);
-
-/*
- * Whether it was subscribed for the first time. Without the GIL a thread can meet code that another
- * one is about to subscribe; it does so itself then, since it must not run on unheard.
- */
-static inline bool monitor_is_complete(const struct lines_code *code)
-{
-    return __atomic_load_n(&code->is_complete, __ATOMIC_ACQUIRE);
-}
-
-/* Subscribes a code object unless that was done, if there is an id. -1 with an exception set. */
-NODISCARD int monitor_complete(struct lines_code *code);
 
 #endif

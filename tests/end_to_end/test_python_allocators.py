@@ -12,10 +12,16 @@ from pathlib import Path
 
 import pytest
 
+from case_runs import HAS_GIL
 from log_events import read_events
 from proftrace.model.load import load_profile
 from proftrace.model.profile import ARENA, Profile
 from proftrace.views.selection import Selection
+
+# Without the GIL objects come from mimalloc, which has no arenas of Python's; a list that grows is
+# copied, and what it leaves is freed a little later, by way of some blocks more.
+MORE_WHERE_LISTS_GROW = 0 if HAS_GIL else 400
+FREED_LATER = 0 if HAS_GIL else 10
 
 MEMTRACE = [sys.executable, "-m", "proftrace.cli.memtrace"]
 PYMALLOC = {12, 13, 14}
@@ -67,13 +73,18 @@ def allocators(profile: Profile) -> dict[int, int]:
     return sums
 
 
+def assert_kept(leaked: list[tuple[int, int]]) -> None:
+    """Assert that these are the objects of OBJECTS that are kept, and their list."""
+    assert 30_001 <= sum(count for _, count in leaked) <= 30_001 + FREED_LATER
+
+
 def test_each_object_counts_at_its_line(tmp_path: Path) -> None:
     profile = record(tmp_path, OBJECTS, "--trace-python-allocators")
     made = blocks_at(profile, 7, Selection.ALL)
     # 35,000 objects, and the lists that hold them as they grow.
-    assert 35_000 <= sum(count for _, count in made) < 35_300
+    assert 35_000 <= sum(count for _, count in made) < 35_300 + MORE_WHERE_LISTS_GROW
     leaked = blocks_at(profile, 7, Selection.LEAKS)
-    assert sum(count for _, count in leaked) == 30_001
+    assert_kept(leaked)
     least = object.__sizeof__(object()) + 2 * 8
     assert sum(size for size, _ in leaked) >= 30_000 * (least + 8)
     assert profile.header["options"] & 2
@@ -84,7 +95,7 @@ def test_what_an_allocator_does_inside_is_no_event(tmp_path: Path) -> None:
     program = "large = [bytes(100_000) for _ in range(50)]\n" + OBJECTS
     profile = record(tmp_path, program, "--trace-python-allocators")
     large = blocks_at(profile, 1, Selection.LEAKS)
-    assert sum(size for size, _ in large) - 50 * (100_000 + 33) in range(1_000)
+    assert sum(size for size, _ in large) - 50 * sys.getsizeof(bytes(100_000)) in range(1_000)
     kinds = allocators(profile)
     assert sum(kinds[kind] for kind in PYMALLOC if kind in kinds) > 35_000
     assert ARENA not in kinds
@@ -96,17 +107,24 @@ def test_arenas_and_what_is_used_of_them(tmp_path: Path) -> None:
     heap = record(tmp_path, program, "--trace-python-allocators").python_heap
     assert heap is not None
     for moment in heap.peak, heap.end:
+        if not HAS_GIL:
+            assert moment.arenas == moment.arena_bytes == moment.used_bytes == 0
+            continue
         assert moment.arenas >= 1
         assert moment.arena_bytes % moment.arenas == 0
         assert 0 < moment.used_bytes < moment.arena_bytes
         assert moment.slack_bytes == moment.arena_bytes - moment.used_bytes
-    assert heap.peak.used_blocks >= heap.end.used_blocks > 100_000
+    assert heap.peak.used_blocks >= heap.end.used_blocks >= 100_000 * HAS_GIL
     assert heap.domains["obj"][1] > 155_000
     assert set(heap.domains) <= {"raw", "mem", "obj"}
 
 
 def test_without_the_option_arenas_are_allocations_with_a_tag(tmp_path: Path) -> None:
     profile = record(tmp_path, OBJECTS)
+    if not HAS_GIL:  # there the option is on by itself, and there are no arenas
+        assert profile.header["options"] & 2
+        assert ARENA not in allocators(profile)
+        return
     kinds = allocators(profile)
     assert kinds[ARENA] >= 1
     assert not PYMALLOC & set(kinds)
@@ -182,19 +200,22 @@ def test_threads_with_and_without_the_lock(tmp_path: Path) -> None:
     )
     profile = record(tmp_path, program, "--trace-python-allocators")
     made = blocks_at(profile, 7, Selection.ALL)
-    assert 51_000 <= sum(count for _, count in made) < 51_600
-    assert sum(count for _, count in blocks_at(profile, 7, Selection.LEAKS)) == 30_001
+    assert 51_000 <= sum(count for _, count in made) < 51_600 + 3 * MORE_WHERE_LISTS_GROW
+    assert_kept(blocks_at(profile, 7, Selection.LEAKS))
 
 
-@pytest.mark.parametrize("name", ["malloc", "pymalloc", "pymalloc_debug"])
+ALLOCATORS = ["malloc", "pymalloc", "pymalloc_debug"] if HAS_GIL else ["mimalloc", "mimalloc_debug"]
+
+
+@pytest.mark.parametrize("name", ALLOCATORS)
 def test_whichever_allocator_python_has(tmp_path: Path, name: str) -> None:
     env = {"PYTHONMALLOC": name}
     profile = record(tmp_path, OBJECTS, "--trace-python-allocators", env=env)
-    assert sum(count for _, count in blocks_at(profile, 7, Selection.LEAKS)) == 30_001
+    assert_kept(blocks_at(profile, 7, Selection.LEAKS))
     assert profile.meta["pythonmalloc"] == name
     heap = profile.python_heap
     assert heap is not None
-    assert (heap.end.arenas > 0) == (name != "malloc")
+    assert (heap.end.arenas > 0) == name.startswith("pymalloc")
 
 
 # 3.12 has no mimalloc; there the same must hold for an option that asks for nothing special.
@@ -206,7 +227,7 @@ def test_where_malloc_sees_nothing_the_objects_are_traced_unasked(tmp_path: Path
     profile = record(tmp_path, OBJECTS, env=env)
     assert bool(profile.header["options"] & 2) == APART
     if APART:
-        assert sum(count for _, count in blocks_at(profile, 7, Selection.LEAKS)) == 30_001
+        assert_kept(blocks_at(profile, 7, Selection.LEAKS))
         assert profile.meta["pythonmalloc"] == "mimalloc"
 
 
