@@ -1,8 +1,8 @@
 """What holds for every test: nothing is skipped, signals have their default actions, and the width
 of a terminal is not set.
 
-Tests that are about hot code (`pytest.mark.hot`) have no object where threads run without a GIL:
-there they are left out, and the summary says how many of which file (tools/dev/stages.py reads it).
+Some tests have no object where threads run without a GIL (see LEFT_OUT): there they are left out,
+and the summary says how many of which file, and why (tools/dev/stages.py reads it).
 """
 
 from __future__ import annotations
@@ -20,8 +20,12 @@ Reports = Generator[None, pytest.TestReport, pytest.TestReport]
 Collects = Generator[None, pytest.CollectReport, pytest.CollectReport]
 
 HAS_GIL = not sysconfig.get_config_var("Py_GIL_DISABLED")
-LEFT_OUT = "threads run without a GIL here, so that no code gets hot"
-n_left_out: dict[str, int] = {}  # by file
+# By mark.
+LEFT_OUT = {
+    "hot": "threads run without a GIL here, so that no code gets hot",
+    "small_headers": "the case asserts a size that objects have with a GIL",
+}
+n_left_out: dict[str, int] = {}  # by file and mark
 
 
 class Worker(Protocol):
@@ -36,17 +40,23 @@ def pytest_configure(config: pytest.Config) -> None:
     os.environ.pop("COLUMNS", None)
     signal.signal(signal.SIGHUP, signal.SIG_DFL)
     signal.signal(signal.SIGINT, signal.default_int_handler)
-    config.addinivalue_line("markers", "hot: about code that gets hot, which takes a GIL")
+    for mark, reason in LEFT_OUT.items():
+        config.addinivalue_line("markers", f"{mark}: left out without a GIL ({reason})")
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Leave out what does not exist on this interpreter."""
-    out = [item for item in items if not HAS_GIL and item.get_closest_marker("hot")]
+    out = {
+        item: f"{item.nodeid.partition('::')[0]} {mark}"
+        for mark in LEFT_OUT
+        for item in items
+        if not HAS_GIL and item.get_closest_marker(mark)
+    }
     if not out:
         return
     items[:] = [item for item in items if item not in out]
-    config.hook.pytest_deselected(items=out)
-    n_left_out.update(Counter(item.nodeid.partition("::")[0] for item in out))
+    config.hook.pytest_deselected(items=list(out))
+    n_left_out.update(Counter(out.values()))
     if hasattr(config, "workeroutput"):
         config.workeroutput["left_out"] = n_left_out
 
@@ -59,8 +69,9 @@ def pytest_testnodedown(node: Worker) -> None:
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     """Say what was left out, and why."""
-    for name, n_tests in sorted(n_left_out.items()):
-        terminalreporter.write_line(f"left out: {name}: {n_tests} ({LEFT_OUT})")
+    for key, n_tests in sorted(n_left_out.items()):
+        name, _, mark = key.rpartition(" ")
+        terminalreporter.write_line(f"left out: {name}: {n_tests} ({LEFT_OUT[mark]})")
 
 
 def reason_of(report: pytest.TestReport | pytest.CollectReport) -> str:
