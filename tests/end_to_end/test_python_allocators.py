@@ -178,7 +178,7 @@ def test_a_realloc_that_fails_leaves_the_block(tmp_path: Path) -> None:
     program = """\
 import resource
 kept = [0] * 400_000  # a bytearray is empty after that, since 3.15
-resource.setrlimit(resource.RLIMIT_AS, (1 << 30, 1 << 30))
+resource.setrlimit(resource.RLIMIT_AS, (2 << 30, 2 << 30))
 try:
     kept.append(0)
     kept *= 1000
