@@ -156,7 +156,10 @@ def _command_text(argv: Sequence[str]) -> str | None:
 
 def _is_own_command(text: str | None) -> bool:
     """Tell whether `python -c` runs a text of the program's, not the start of a worker."""
-    return text is not None and not text.startswith("from multiprocessing.")
+    if text is None:
+        return False
+    # The server of forkserver imports sys first, since 3.15.
+    return not text.removeprefix("import sys; ").startswith("from multiprocessing.")
 
 
 def describe_run(program: str, argv: Sequence[str], has_targets: bool) -> None:
