@@ -155,7 +155,7 @@ static void become_target(const struct plain_run *run, const struct places *plac
         return;
     command[n++] = (char *)places->python;
     if (run->kind != TARGET_SCRIPT)
-        command[n++] = run->kind == TARGET_MODULE ? "-m" : "-c";
+        command[n++] = (char *)(run->kind == TARGET_MODULE ? "-m" : "-c");
     command[n++] = (char *)run->value;
     for (char **word = run->arguments; *word != NULL; word++)
         command[n++] = *word;
