@@ -12,7 +12,7 @@
 /* More than this cannot be left from times in the kernel that a tick would have found. */
 #define KERNEL_MOST_NS 100000000u
 
-/* Moves whole periods without a signal from what is metered to what is put aside. */
+/* Moves periods without a signal from what is metered to what is put aside. */
 static void put_aside(struct sample_meter *meter, uint64_t periods, uint64_t period_ns)
 {
     meter->kernel_ns += periods * period_ns;
@@ -39,6 +39,8 @@ static uint64_t take_event(struct sample_meter *meter, const struct meter_readin
         uint64_t periods = (passed + now->period_ns / 2) / now->period_ns;
         if (periods > 1)
             put_aside(meter, periods - 1, now->period_ns);
+    } else if (now->has_ticks && now->most_ns != 0 && passed > now->most_ns) {
+        put_aside(meter, 1, passed - now->most_ns);
     }
     return take_rest(meter, now->cpu_ns);
 }

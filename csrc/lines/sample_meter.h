@@ -25,6 +25,7 @@ struct meter_reading {
     uint64_t cpu_ns;    /* of the thread, user and kernel */
     uint64_t system_ns; /* only for ticks */
     uint64_t period_ns; /* of the perf event; 0 = it was armed since the last sample, or is not */
+    uint64_t most_ns;   /* if armed since: in user mode a signal had come by then; 0 = unknown */
     bool has_perf;
     bool has_ticks;
 };

@@ -26,6 +26,7 @@ void reach_arm(struct sample_thread *thread, bool is_blocked)
 {
     wake_disarm(&thread->wake);
     __atomic_store_n(&thread->period_ns, 0, __ATOMIC_RELAXED);
+    thread->period_seen_ns = 0; /* no signal of an event is to be expected */
     set_unheard(thread, is_blocked);
     if (!is_blocked && wake_has_ticks())
         wake_arm_ticks(&thread->wake, thread->tid);

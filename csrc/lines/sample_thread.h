@@ -56,7 +56,8 @@ struct sample_thread {
     uint32_t n_measured;   /* atomic */
     uint32_t n_handled;    /* atomic: signals; without those */
     uint32_t n_armed_seen;
-    uint64_t cost_ns; /* CPU time of all of them */
+    uint64_t period_seen_ns; /* of the event that fired last */
+    uint64_t cost_ns;        /* CPU time of all of them */
     uint64_t start_cpu_ns;
     struct sample_meter meter;
     struct sample_debt debt;

@@ -11,6 +11,17 @@ static uint64_t system_ns(void)
     return (uint64_t)usage.ru_stime.tv_sec * 1000000000u + (uint64_t)usage.ru_stime.tv_usec * 1000u;
 }
 
+/*
+ * A thread that stays in user mode goes without a signal at most this long: the old event had not
+ * fired yet, nor those that took its place. 0: there was none before.
+ */
+static uint64_t longest_in_user_mode(const struct sample_thread *self, uint32_t n_new,
+                                     uint64_t period_ns)
+{
+    uint64_t longest = self->period_seen_ns > period_ns ? self->period_seen_ns : period_ns;
+    return self->period_seen_ns == 0 ? 0 : (n_new + 1) * longest;
+}
+
 uint64_t weight_of_sample(struct sample_thread *self, bool is_tick, uint64_t cpu_ns)
 {
     uint32_t n_armed = __atomic_load_n(&self->n_armed, __ATOMIC_ACQUIRE);
@@ -21,11 +32,16 @@ uint64_t weight_of_sample(struct sample_thread *self, bool is_tick, uint64_t cpu
         .has_perf = period_ns != 0,
         .has_ticks = wake_has_ticks(),
     };
-    now.period_ns = n_armed == self->n_armed_seen ? period_ns : 0;
-    if (is_tick)
-        now.system_ns = system_ns();
+    if (n_armed == self->n_armed_seen)
+        now.period_ns = period_ns;
     else
+        now.most_ns = longest_in_user_mode(self, n_armed - self->n_armed_seen, period_ns);
+    if (is_tick) {
+        now.system_ns = system_ns();
+    } else {
         self->n_armed_seen = n_armed;
+        self->period_seen_ns = period_ns;
+    }
     return meter_take(&self->meter, &now);
 }
 

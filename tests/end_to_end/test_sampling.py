@@ -429,12 +429,9 @@ def test_time_in_the_kernel_is_the_callers(tmp_path: Path, clocks: str) -> None:
     lines = result.profile.lines
     reads = line_with(source, "READS")
     near = {n: row for row, n in enumerate(lines.line) if reads - 1 <= n <= reads + 2}
-    # By samples, which are of CPU time: time is also that of waiting for a CPU, and on a busy
-    # machine one such wait of half a second is a tenth of all, wherever it began.
-    taken = {n: lines.values["samples"][row] for n, row in near.items()}
-    assert taken[reads] > 0.9 * sum(taken.values())
-    exclusive = lines.values["exclusive"]
-    assert max(near, key=lambda n: exclusive[near[n]]) == reads
+    for what in ("samples", "exclusive"):
+        taken = {n: lines.values[what][row] for n, row in near.items()}
+        assert taken[reads] > 0.9 * sum(taken.values())
 
 
 CALLERS = """

@@ -72,6 +72,27 @@ static void a_new_period_says_nothing_about_the_kernel(void)
     CHECK_EQ(meter.kernel_ns, 0);
 }
 
+static uint64_t first_event_at(struct sample_meter *meter, uint64_t cpu_ns, uint64_t most_ns)
+{
+    return meter_take(
+        meter, &(struct meter_reading){
+                   .cpu_ns = cpu_ns, .most_ns = most_ns, .has_perf = true, .has_ticks = true});
+}
+
+/* The event gets another period while the thread is in the kernel. */
+static void a_new_period_within_a_system_call_does_not_hide_it(void)
+{
+    struct sample_meter meter = {0};
+    CHECK_EQ(event_at(&meter, MS, MS), MS);
+    CHECK_EQ(first_event_at(&meter, 10 * MS, 2 * MS), 2 * MS);
+    CHECK_EQ(meter.kernel_ns, 7 * MS);
+    CHECK_EQ(tick_at(&meter, 12 * MS, 10 * MS, MS), 9 * MS);
+    /* In user mode only, it had to come by then. */
+    CHECK_EQ(first_event_at(&meter, 14 * MS, 2 * MS), 2 * MS);
+    CHECK_EQ(first_event_at(&meter, 15 * MS, 2 * MS), MS);
+    CHECK_EQ(meter.kernel_ns, 0);
+}
+
 static void no_time_is_lost_when_no_tick_finds_the_kernel(void)
 {
     struct sample_meter meter = {0};
@@ -160,6 +181,7 @@ int main(void)
     missed_periods_are_time_in_the_kernel();
     a_tick_in_a_long_system_call_takes_what_has_passed_of_it();
     a_new_period_says_nothing_about_the_kernel();
+    a_new_period_within_a_system_call_does_not_hide_it();
     no_time_is_lost_when_no_tick_finds_the_kernel();
     what_a_thread_has_left_goes_to_the_next();
     the_clock_of_a_thread_may_stand_still();
