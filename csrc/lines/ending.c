@@ -1,6 +1,7 @@
 /* ending.c - see ending.h. */
 #include "lines/ending.h"
 
+#include "base/compiler.h"
 #include "format/record.h" /* enum end_reason */
 #include "lines/account.h"
 #include "lines/parts.h"
@@ -77,7 +78,7 @@ void ending_prepare(const struct ending_settings *settings)
     __atomic_store_n(&state, ENDING_PENDING, __ATOMIC_RELEASE);
 }
 
-/* What the usual failures are called; strerror is not made for signal handlers. */
+/* What the usual failures are called. */
 static const char *error_text(int error)
 {
     switch (error) {
@@ -99,7 +100,7 @@ static const char *error_text(int error)
     case EFBIG:
         return "too large";
     default:
-        return "input/output error";
+        return ERRNO_TEXT(error);
     }
 }
 
