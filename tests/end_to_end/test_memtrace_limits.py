@@ -230,7 +230,7 @@ def test_what_cannot_be_done_is_said_before_the_program_runs(
 @pytest.mark.parametrize("name", ["/dev/stdout", "out.txt", "err.txt", "/proc/self/fd/2"])
 def test_the_programs_output_is_not_replaced(tmp_path: Path, words: list[str], name: str) -> None:
     out, err = tmp_path / "out.txt", tmp_path / "err.txt"
-    command = [sys.executable, MEMTRACE, "run", *words, "-o", name, "-c", "print('hi')"]
+    command = [MEMTRACE, "run", *words, "-o", name, "-c", "print('hi')"]
     with out.open("w") as stdout, err.open("w") as stderr:
         done = subprocess.run(command, cwd=tmp_path, stdout=stdout, stderr=stderr, check=False)
     assert (done.returncode, out.read_text()) == (1, "")
