@@ -5,7 +5,8 @@
 
 #define ROUNDS 5
 #define PERIOD_NS 100000u
-#define SPINS 500000u    /* about a millisecond */
+#define ROUND_NS 1000000u /* without signals */
+#define FIRST_SPINS 100000u
 #define LEAST_SIGNALS 4u /* a round with fewer says nothing */
 #define MOST_NS 200000u  /* more is not a cost but a pause of the machine */
 
@@ -36,22 +37,32 @@ uint64_t cost_of_rounds(const struct cost_round *rounds, uint32_t n)
     return 0;
 }
 
-static uint64_t spin_cpu_ns(pid_t tid)
+static uint64_t spin_cpu_ns(pid_t tid, uint32_t spins)
 {
     uint64_t before = sample_cpu_ns(tid);
     volatile uint32_t sum = 0;
-    for (uint32_t i = 0; i < SPINS; i++)
+    for (uint32_t i = 0; i < spins; i++)
         sum += i;
     return sample_cpu_ns(tid) - before;
 }
 
-static struct cost_round measure_round(struct sample_thread *self)
+/* So many that a round is long enough for its signals: processors differ by a factor of ten here.
+ */
+static uint32_t spins_of_round(pid_t tid)
 {
-    struct cost_round round = {.plain_ns = spin_cpu_ns(self->tid)};
+    uint32_t spins = FIRST_SPINS;
+    while (spins < UINT32_MAX / 2 && spin_cpu_ns(tid, spins) < ROUND_NS / 2)
+        spins *= 2;
+    return spins;
+}
+
+static struct cost_round measure_round(struct sample_thread *self, uint32_t spins)
+{
+    struct cost_round round = {.plain_ns = spin_cpu_ns(self->tid, spins)};
     __atomic_store_n(&self->n_measured, 0, __ATOMIC_RELAXED);
     if (wake_arm_perf(&self->wake, self->tid, PERIOD_NS) < 0)
         return round;
-    round.interrupted_ns = spin_cpu_ns(self->tid);
+    round.interrupted_ns = spin_cpu_ns(self->tid, spins);
     wake_disarm(&self->wake);
     round.n_signals = __atomic_load_n(&self->n_measured, __ATOMIC_RELAXED);
     return round;
@@ -61,11 +72,13 @@ void sample_measure_delivery(struct sample_thread *self)
 {
     struct cost_round rounds[ROUNDS];
     uint64_t start_ns = sample_cpu_ns(self->tid);
+    uint32_t spins;
     if (!wake_has_perf() || reach_is_blocked_here())
         return;
     __atomic_store_n(&self->is_measuring, 1, __ATOMIC_RELEASE);
+    spins = spins_of_round(self->tid);
     for (int i = 0; i < ROUNDS; i++)
-        rounds[i] = measure_round(self);
+        rounds[i] = measure_round(self, spins);
     sample_delivery_ns = cost_of_rounds(rounds, ROUNDS);
     self->meter.cpu_ns += sample_cpu_ns(self->tid) - start_ns; /* no sample stands for this */
     __atomic_store_n(&self->is_measuring, 0, __ATOMIC_RELEASE);

@@ -60,6 +60,7 @@ static void no_sample_stands_for_the_time_of_measuring(void)
     after = sample_cpu_ns(self.tid);
     if (reason == NULL) {
         CHECK(after - before > 100000);
+        CHECK(self.n_measured >= 4); /* fewer say nothing, however fast the processor is */
         CHECK(self.meter.cpu_ns - before > (after - before) * 9 / 10);
         CHECK(self.meter.cpu_ns <= after);
     } else { /* perf events are not to be had here */
