@@ -13,6 +13,8 @@
 
 /* ---- paths --------------------------------------------------------------------------------- */
 
+static void put_type(struct rust_name *name);
+
 /* Where an impl stands says nothing that its type does not. */
 static void skip_impl_path(struct rust_name *name)
 {
@@ -57,7 +59,7 @@ static void print_generic_argument(struct rust_name *name)
     else if (rust_take_if(name, 'K'))
         rust_put_constant(name, false);
     else
-        rust_put_type(name);
+        put_type(name);
 }
 
 /* The arguments of the path that was just written, without the end: more may follow. */
@@ -73,7 +75,7 @@ static void print_open_arguments(struct rust_name *name, bool is_value)
 static void print_qualified(struct rust_name *name, bool has_trait)
 {
     rust_put(name, "<");
-    rust_put_type(name);
+    put_type(name);
     if (has_trait) {
         rust_put(name, " as ");
         rust_put_path(name, false);
@@ -154,12 +156,12 @@ static void print_function_type(struct rust_name *name)
     rust_put(name, "fn(");
     for (bool is_first = true; !name->failed && !rust_take_if(name, 'E'); is_first = false) {
         rust_put(name, is_first ? "" : ", ");
-        rust_put_type(name);
+        put_type(name);
     }
     rust_put(name, ")");
     if (!rust_take_if(name, 'u')) {
         rust_put(name, " -> ");
-        rust_put_type(name);
+        put_type(name);
     }
     name->n_lifetimes = n_lifetimes;
 }
@@ -202,7 +204,7 @@ static void print_dyn_type(struct rust_name *name)
             is_open = true;
             rust_put_identifier(name, rust_take_plain_identifier(name));
             rust_put(name, " = ");
-            rust_put_type(name);
+            put_type(name);
         }
         rust_put(name, is_open ? ">" : "");
     }
@@ -227,7 +229,7 @@ static void print_reference_type(struct rust_name *name, bool is_mutable)
         }
     }
     rust_put(name, is_mutable ? "mut " : "");
-    rust_put_type(name);
+    put_type(name);
 }
 
 static void print_tuple_type(struct rust_name *name)
@@ -236,7 +238,7 @@ static void print_tuple_type(struct rust_name *name)
     rust_put(name, "(");
     for (; !name->failed && !rust_take_if(name, 'E'); n++) {
         rust_put(name, n == 0 ? "" : ", ");
-        rust_put_type(name);
+        put_type(name);
     }
     rust_put(name, n == 1 ? ",)" : ")");
 }
@@ -244,7 +246,7 @@ static void print_tuple_type(struct rust_name *name)
 static void print_array_type(struct rust_name *name, bool has_length)
 {
     rust_put(name, "[");
-    rust_put_type(name);
+    put_type(name);
     if (has_length) {
         rust_put(name, "; ");
         rust_put_constant(name, true);
@@ -255,7 +257,7 @@ static void print_array_type(struct rust_name *name, bool has_length)
 static void print_type_again(struct rust_name *name, bool unused)
 {
     (void)unused;
-    rust_put_type(name);
+    put_type(name);
 }
 
 static void print_compound_type(struct rust_name *name)
@@ -269,7 +271,7 @@ static void print_compound_type(struct rust_name *name)
     case 'P':
     case 'O':
         rust_put(name, c == 'P' ? "*const " : "*mut ");
-        rust_put_type(name);
+        put_type(name);
         break;
     case 'A':
     case 'S':
@@ -290,7 +292,7 @@ static void print_compound_type(struct rust_name *name)
     }
 }
 
-void rust_put_type(struct rust_name *name)
+static void put_type(struct rust_name *name)
 {
     const char *basic = basic_type(rust_peek_char(name));
     size_t back;

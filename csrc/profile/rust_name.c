@@ -114,7 +114,7 @@ uint64_t rust_take_tagged(struct rust_name *name, char tag)
     return value;
 }
 
-size_t rust_take_decimal(struct rust_name *name)
+static size_t take_decimal(struct rust_name *name)
 {
     size_t value = 0;
     if (rust_take_if(name, '0'))
@@ -134,7 +134,7 @@ size_t rust_take_decimal(struct rust_name *name)
 struct rust_identifier rust_take_plain_identifier(struct rust_name *name)
 {
     struct rust_identifier found = {.text = "", .is_punycode = rust_take_if(name, 'u')};
-    const size_t n = rust_take_decimal(name);
+    const size_t n = take_decimal(name);
     (void)rust_take_if(name, '_'); /* in front of a name that starts with a digit or "_" */
     if (name->failed || n > name->n - name->at) {
         rust_fail(name);

@@ -52,7 +52,6 @@ int rust_digit_of(char c);
 uint64_t rust_take_base_62(struct rust_name *name);
 /* 0 when the letter is not there, else one more than the number behind it. */
 uint64_t rust_take_tagged(struct rust_name *name, char tag);
-size_t rust_take_decimal(struct rust_name *name);
 
 struct rust_identifier rust_take_plain_identifier(struct rust_name *name);
 /* The same behind the number that tells it from others of its name. */
@@ -72,7 +71,6 @@ void rust_take_binder(struct rust_name *name);
 
 /* A path that names a value needs "::" in front of its arguments, one of a type does not. */
 void rust_put_path(struct rust_name *name, bool is_value);
-void rust_put_type(struct rust_name *name);
 /* `is_inside`: where only a value may stand, so that a compound one needs no braces. */
 void rust_put_constant(struct rust_name *name, bool is_inside);
 
