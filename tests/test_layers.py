@@ -31,11 +31,12 @@ VERSION_SEAMS = {"python/compat.h", "interp/layout.c"}
 
 # What each part of the package may import besides itself, as the first name after "proftrace".
 # Parts that are modules, not folders, are named with their own row; "." is proftrace/__init__.py.
-SHARED = {"errors", "units", "_version"}
+SHARED = {"errors", "units", "pyproject", "_version"}
 PY_LAYERS = {
     "errors": set[str](),
     "_version": set[str](),
     "units": {"errors"},
+    "pyproject": set[str](),
     # What it exports is imported when it is asked for.
     ".": SHARED | {"api", "lines", "memory", "model.load"},
     "model": SHARED | {"_reader"},
@@ -58,6 +59,7 @@ PY_LAYERS = {
 TARGET_SIDE = {
     "errors",
     "units",
+    "pyproject",
     "_version",
     ".",
     "run",

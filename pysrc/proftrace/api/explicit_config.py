@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping
 
+from proftrace import pyproject
 from proftrace.lines.register import warn
 from proftrace.units import printable
-
-FILE = "pyproject.toml"
 
 
 def read_tables(defaults: Mapping[str, Mapping[str, object]]) -> dict[str, dict[str, object]]:
@@ -18,15 +16,15 @@ def read_tables(defaults: Mapping[str, Mapping[str, object]]) -> dict[str, dict[
     What is wrong there is said in one line and left out: the program goes on.
     """
     tables = {name: dict(table) for name, table in defaults.items()}
-    path = _find()
+    path = pyproject.find()
     said = {} if path is None else _read(path)
     for name, table in tables.items():
         given = said.get(name, {})
         if not isinstance(given, dict):
-            warn(f"{printable(path or FILE)}: tool.lprof.{name} must be a table")
+            warn(f"{printable(path or pyproject.FILE)}: tool.lprof.{name} must be a table")
             continue
         for key, value in given.items():
-            place = f"{printable(path or FILE)}: tool.lprof.{name}.{printable(key)}"
+            place = f"{printable(path or pyproject.FILE)}: tool.lprof.{name}.{printable(key)}"
             if key not in table:
                 warn(f"{place}: there is no such key, only {', '.join(table)}")
             elif type(value) is not type(table[key]):
@@ -35,21 +33,6 @@ def read_tables(defaults: Mapping[str, Mapping[str, object]]) -> dict[str, dict[
             else:
                 table[key] = value
     return tables
-
-
-def _find() -> str | None:
-    try:
-        folder = os.getcwd()
-    except FileNotFoundError:
-        return None
-    while True:
-        path = os.path.join(folder, FILE)
-        if os.path.isfile(path):
-            return path
-        parent = os.path.dirname(folder)
-        if parent == folder:
-            return None
-        folder = parent
 
 
 def _read(path: str) -> Mapping[str, object]:

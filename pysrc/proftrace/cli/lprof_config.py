@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import argparse
-import os
 import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 
+from proftrace import pyproject
 from proftrace.cli.flag_words import FlagWords, long_names
 from proftrace.cli.options import TargetParser
 from proftrace.errors import UsageError
 from proftrace.run.launch import Target
 from proftrace.units import printable
 
-_FILE = "pyproject.toml"
 # Tables for `profile` in programs that run without lprof (api/explicit.py).
 _OTHER_TABLES = ("write", "show")
 _NOT_IN_FILES = ("help", "version", "config", "no-config")
@@ -25,7 +24,7 @@ def add_config_options(parser: argparse.ArgumentParser) -> None:
         "--config", metavar="FILE", help="a TOML file with a table [tool.lprof] of defaults"
     )
     parser.add_argument(
-        "--no-config", action="store_true", help=f"do not look for [tool.lprof] in {_FILE}"
+        "--no-config", action="store_true", help=f"do not look for [tool.lprof] in {pyproject.FILE}"
     )
 
 
@@ -41,7 +40,7 @@ def parse_with_config(parser: RunParser, words: Sequence[str]) -> tuple[argparse
     options, target = parser.parse_target(words)
     path = options.config
     if path is None and not options.no_config:
-        path = _find()
+        path = pyproject.find()
     if path is None:
         return options, target
     given = _config_words(parser, path, is_named=options.config is not None)
@@ -67,19 +66,6 @@ def _config_words(parser: RunParser, path: str, *, is_named: bool) -> list[str]:
             )
         words += _words(path, key, action, value)
     return words
-
-
-def _find() -> str | None:
-    """Return the nearest pyproject.toml, from the current folder upwards."""
-    folder = os.getcwd()
-    while True:
-        path = os.path.join(folder, _FILE)
-        if os.path.isfile(path):
-            return path
-        parent = os.path.dirname(folder)
-        if parent == folder:
-            return None
-        folder = parent
 
 
 def _read(path: str, *, is_named: bool) -> Mapping[str, object]:
