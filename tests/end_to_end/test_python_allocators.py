@@ -114,7 +114,8 @@ def test_arenas_and_what_is_used_of_them(tmp_path: Path) -> None:
         assert moment.arena_bytes % moment.arenas == 0
         assert 0 < moment.used_bytes < moment.arena_bytes
         assert moment.slack_bytes == moment.arena_bytes - moment.used_bytes
-    assert heap.peak.used_blocks >= heap.end.used_blocks >= 100_000 * HAS_GIL
+    assert heap.peak.used_blocks >= heap.end.used_blocks
+    assert heap.end.used_blocks > 100_000 or not HAS_GIL
     assert heap.domains["obj"][1] > 155_000
     assert set(heap.domains) <= {"raw", "mem", "obj"}
 
