@@ -32,6 +32,14 @@ static uint64_t take_rest(struct sample_meter *meter, uint64_t cpu_ns)
     return weight;
 }
 
+/* The event got another period: what is beyond all that its signal can be late by in user mode. */
+static void put_surplus_aside(struct sample_meter *meter, const struct meter_reading *now)
+{
+    uint64_t passed = now->cpu_ns > meter->cpu_ns ? now->cpu_ns - meter->cpu_ns : 0;
+    if (now->period_ns == 0 && now->most_ns != 0 && passed > now->most_ns)
+        put_aside(meter, 1, passed - now->most_ns);
+}
+
 static uint64_t take_event(struct sample_meter *meter, const struct meter_reading *now)
 {
     uint64_t passed = now->cpu_ns > meter->cpu_ns ? now->cpu_ns - meter->cpu_ns : 0;
@@ -39,8 +47,8 @@ static uint64_t take_event(struct sample_meter *meter, const struct meter_readin
         uint64_t periods = (passed + now->period_ns / 2) / now->period_ns;
         if (periods > 1)
             put_aside(meter, periods - 1, now->period_ns);
-    } else if (now->has_ticks && now->most_ns != 0 && passed > now->most_ns) {
-        put_aside(meter, 1, passed - now->most_ns);
+    } else if (now->has_ticks) {
+        put_surplus_aside(meter, now);
     }
     return take_rest(meter, now->cpu_ns);
 }
@@ -58,6 +66,7 @@ static uint64_t take_tick(struct sample_meter *meter, const struct meter_reading
         return 0; /* the perf event sees that better */
     if (now->period_ns != 0 && now->cpu_ns > meter->cpu_ns)
         put_aside(meter, (now->cpu_ns - meter->cpu_ns) / now->period_ns, now->period_ns);
+    put_surplus_aside(meter, now);
     weight = meter->kernel_ns;
     meter->kernel_ns = 0;
     return weight;

@@ -11,15 +11,17 @@ static uint64_t system_ns(void)
     return (uint64_t)usage.ru_stime.tv_sec * 1000000000u + (uint64_t)usage.ru_stime.tv_usec * 1000u;
 }
 
+#define LONGEST_TICK_NS 10000000u /* where the kernel's clock has 100 Hz */
+
 /*
  * A thread that stays in user mode goes without a signal at most this long: the old event had not
- * fired yet, nor those that took its place. 0: there was none before.
+ * fired yet, nor those that took its place. Without an old one, the last tick took all.
  */
 static uint64_t longest_in_user_mode(const struct sample_thread *self, uint32_t n_new,
                                      uint64_t period_ns)
 {
-    uint64_t longest = self->period_seen_ns > period_ns ? self->period_seen_ns : period_ns;
-    return self->period_seen_ns == 0 ? 0 : (n_new + 1) * longest;
+    uint64_t old = self->period_seen_ns != 0 ? self->period_seen_ns : LONGEST_TICK_NS;
+    return old + n_new * (self->period_seen_ns > period_ns ? self->period_seen_ns : period_ns);
 }
 
 uint64_t weight_of_sample(struct sample_thread *self, bool is_tick, uint64_t cpu_ns)

@@ -79,6 +79,30 @@ static uint64_t first_event_at(struct sample_meter *meter, uint64_t cpu_ns, uint
                    .cpu_ns = cpu_ns, .most_ns = most_ns, .has_perf = true, .has_ticks = true});
 }
 
+static uint64_t tick_before_event_at(struct sample_meter *meter, uint64_t cpu_ns, uint64_t most_ns)
+{
+    return meter_take(meter, &(struct meter_reading){.is_tick = true,
+                                                     .cpu_ns = cpu_ns,
+                                                     .system_ns = cpu_ns,
+                                                     .most_ns = most_ns,
+                                                     .has_perf = true,
+                                                     .has_ticks = true});
+}
+
+/* Every tick says so, long before the event with the new period comes. */
+static void ticks_in_the_kernel_count_before_the_first_signal_of_a_new_period(void)
+{
+    struct sample_meter meter = {0};
+    uint64_t sum = 0;
+    for (uint64_t t = 4; t <= 400; t += 4) {
+        uint64_t weight = tick_before_event_at(&meter, t * MS, 2 * MS);
+        CHECK_EQ(weight, t == 4 ? 2 * MS : 4 * MS);
+        sum += weight;
+    }
+    CHECK_EQ(first_event_at(&meter, 401 * MS, 2 * MS), 2 * MS);
+    CHECK_EQ(sum + 2 * MS + meter.kernel_ns, 401 * MS);
+}
+
 /* The event gets another period while the thread is in the kernel. */
 static void a_new_period_within_a_system_call_does_not_hide_it(void)
 {
@@ -181,6 +205,7 @@ int main(void)
     missed_periods_are_time_in_the_kernel();
     a_tick_in_a_long_system_call_takes_what_has_passed_of_it();
     a_new_period_says_nothing_about_the_kernel();
+    ticks_in_the_kernel_count_before_the_first_signal_of_a_new_period();
     a_new_period_within_a_system_call_does_not_hide_it();
     no_time_is_lost_when_no_tick_finds_the_kernel();
     what_a_thread_has_left_goes_to_the_next();
