@@ -60,12 +60,16 @@ static void use_part(void)
 
 void ending_restart(const struct result_settings *process)
 {
+    sigset_t all, before;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before); /* our handler must not find half of it */
     ending.result = *process;
     ending.is_child = true;
     ending.quiet = true;
     ending.report = NULL;
     use_part();
     __atomic_store_n(&state, ENDING_PENDING, __ATOMIC_RELEASE);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
 }
 
 void ending_prepare(const struct ending_settings *settings)
