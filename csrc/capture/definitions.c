@@ -162,7 +162,10 @@ struct put definitions_open(struct definitions *dict, size_t n_bytes)
         return put_over(slot_records(dict) + dict->slot->committed_bytes,
                         room - dict->slot->committed_bytes);
     void *pages = pages_alloc(n_bytes);
-    return pages == NULL ? (struct put){.bad = true} : put_over(pages, n_bytes);
+    if (pages != NULL)
+        return put_over(pages, n_bytes);
+    dict->no_memory = true;
+    return (struct put){.bad = true};
 }
 
 void definitions_close(struct definitions *dict, const struct put *to, size_t n_bytes)
@@ -202,6 +205,15 @@ void definitions_meta(struct definitions *dict, const char *key, const char *val
     PUT_RECORD(dict, record_put_meta, &meta, RECORD_ROOM + meta.key_bytes + meta.value_bytes);
 }
 
+/* The same as table_put, and remembers that there was no room. */
+static int put_id(struct definitions *dict, struct table *table, uint64_t key, uint32_t id)
+{
+    if (table_put(table, key, id) == 0)
+        return 0;
+    dict->no_memory = true;
+    return -1;
+}
+
 /* ---- texts -------------------------------------------------------------------------------- */
 
 /*
@@ -233,7 +245,7 @@ uint32_t definitions_string(struct definitions *dict, const char *text, size_t n
     if (record.id != 0)
         return record.id;
     record.id = dict->n_strings + 1;
-    if (table_put(&dict->strings, hash, record.id) != 0)
+    if (put_id(dict, &dict->strings, hash, record.id) != 0)
         return 0;
     dict->n_strings++;
     PUT_RECORD(dict, record_put_string, &record, RECORD_ROOM + n_bytes);
@@ -248,8 +260,10 @@ static bool reserve_text(struct definitions *dict, size_t n_bytes)
     if (n_bytes <= dict->text_bytes)
         return true;
     bigger = pages_grow(dict->text, dict->text_bytes, room);
-    if (bigger == NULL)
+    if (bigger == NULL) {
+        dict->no_memory = true;
         return false;
+    }
     dict->text = bigger;
     dict->text_bytes = room;
     return true;
@@ -300,7 +314,7 @@ uint32_t definitions_code(struct definitions *dict, uintptr_t code)
     if (record.id != 0)
         return record.id;
     record.id = dict->n_codes + 1;
-    if (table_put(&dict->codes, hash, record.id) != 0)
+    if (put_id(dict, &dict->codes, hash, record.id) != 0)
         return 0;
     dict->n_codes++;
     PUT_RECORD(dict, record_put_code, &record, RECORD_ROOM + record.linetable_bytes);
@@ -318,8 +332,9 @@ static uint32_t code_id(struct definitions *dict, const struct frame_place *plac
     id = table_get(&dict->code_at, place->code);
     if (id == 0) {
         id = definitions_code(dict, place->code);
-        if (id != 0 && table_put(&dict->code_at, place->code, id) != 0)
-            return 0;
+        /* Without it, the code is only looked at again. */
+        if (id == 0 || table_put(&dict->code_at, place->code, id) != 0)
+            return id; /* not remembered: it is only looked at again */
     }
     return id;
 }
@@ -340,7 +355,7 @@ uint32_t definitions_node(struct definitions *dict, uint32_t parent,
     place_id = table_get(&dict->places, key);
     if (place_id == 0) {
         place_id = dict->n_places + 1;
-        if (table_put(&dict->places, key, place_id) != 0)
+        if (put_id(dict, &dict->places, key, place_id) != 0)
             return parent;
         dict->n_places++;
     }
@@ -349,7 +364,7 @@ uint32_t definitions_node(struct definitions *dict, uint32_t parent,
     if (record.id != 0)
         return record.id;
     record.id = dict->n_nodes + 1;
-    if (table_put(&dict->nodes, key, record.id) != 0)
+    if (put_id(dict, &dict->nodes, key, record.id) != 0)
         return parent;
     dict->n_nodes++;
     if (dict->on_node != NULL)

@@ -29,6 +29,7 @@ struct definitions {
     struct table places;  /* code:32 | unit:31 | entry:1 -> place */
     struct table nodes;   /* parent:32 | place:32 -> id */
     uint32_t n_strings, n_codes, n_places, n_nodes;
+    bool no_memory; /* something could not be defined for want of it */
     uint64_t epoch; /* of code_at, where deaths are not reported one by one */
     void (*on_node)(const struct rec_node *node); /* is told of new nodes, if not NULL */
     char *text;                                   /* owned pages: a text while it is looked up */

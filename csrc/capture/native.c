@@ -171,6 +171,15 @@ static bool is_loop_locked(const struct interned_stack *stack, const struct unwi
     return true;
 }
 
+/* The same as table_put, and remembers that there was no room. */
+static int put_id_locked(struct table *table, uint64_t key, uint32_t id)
+{
+    if (table_put(table, key, id) == 0)
+        return 0;
+    capture.dict.no_memory = true;
+    return -1;
+}
+
 static uint32_t define_node_locked(uint32_t parent, struct rec_native_node *record)
 {
     struct native_state *native = &capture.native;
@@ -180,7 +189,7 @@ static uint32_t define_node_locked(uint32_t parent, struct rec_native_node *reco
     uint32_t place = table_get(&native->places, key);
     if (place == 0) {
         place = native->n_places + 1;
-        if (table_put(&native->places, key, place) != 0)
+        if (put_id_locked(&native->places, key, place) != 0)
             return parent;
         native->n_places++;
     }
@@ -189,7 +198,7 @@ static uint32_t define_node_locked(uint32_t parent, struct rec_native_node *reco
     if (record->id != 0)
         return record->id;
     record->id = native->n_nodes + 1;
-    if (table_put(&native->nodes, key, record->id) != 0)
+    if (put_id_locked(&native->nodes, key, record->id) != 0)
         return parent;
     native->n_nodes++;
     to = definitions_open(&capture.dict, RECORD_ROOM);
@@ -235,7 +244,7 @@ static uint32_t define_hybrid(const struct interned_stack *stack, uint32_t pytho
     state_lock_briefly(&brief);
     record.id = table_get(&capture.native.hybrids, key);
     if (record.id == 0 && state_thread_is_recorded() &&
-        table_put(&capture.native.hybrids, key, capture.native.n_hybrids + 1) == 0) {
+        put_id_locked(&capture.native.hybrids, key, capture.native.n_hybrids + 1) == 0) {
         record.id = ++capture.native.n_hybrids;
         if (stack->has_python)
             record.n_bare =

@@ -56,6 +56,7 @@ static void record_late_locked(struct event *event)
         capture.late = thread_attach_locked(&capture, capture.late, 0);
     if (capture.late == NULL) {
         capture.n_lost++;
+        state_out_of_memory_locked();
         return;
     }
     if (!recorder_has_room(capture.late) &&
@@ -137,6 +138,7 @@ int recorder_attach_locked(void)
     thread = thread_attach_locked(&capture, thread, (uint64_t)gettid());
     if (thread == NULL) {
         capture.n_lost++;
+        state_out_of_memory_locked();
         return -1;
     }
     thread_self = thread;

@@ -12,6 +12,7 @@
 #include "capture/recorder.h"
 #include "capture/thread_names.h"
 #include "capture/verify.h"
+#include "format/pack.h" /* packer_bytes */
 
 #include <errno.h>
 #include <stdio.h> /* snprintf */
@@ -140,6 +141,9 @@ static int open_locked(const struct capture_options *options, const char **no_st
     header = make_header(options, *no_stacks == NULL);
     verify_start_locked(options->verify && *no_stacks == NULL);
     if (bounded_start_locked(&capture.bounded, options) != 0)
+        return -1;
+    /* Now: when there is something to pack, the program may have left no room for it. */
+    if (capture.packer == NULL && (capture.packer = pages_alloc(packer_bytes())) == NULL)
         return -1;
     if (open_log(options, &header) != 0)
         return -1;
@@ -316,8 +320,20 @@ static void close_locked(enum end_reason reason)
 
 void state_give_up_locked(void)
 {
-    if (capture_on)
-        close_locked(END_WRITE_FAILED);
+    if (!capture_on)
+        return;
+    writer_fail(&capture.writer, errno == 0 ? EIO : errno); /* unless that has been said */
+    close_locked(END_WRITE_FAILED);
+}
+
+void state_out_of_memory_locked(void)
+{
+    if (capture.writer.header.options & OPTION_NO_MEMORY)
+        return;
+    writer_add_option(&capture.writer, OPTION_NO_MEMORY);
+    if (!capture.quiet)
+        notice_failure("cannot record all of this process in", capture.writer.file.path, ENOMEM,
+                       " (a limit on address space: see ulimit -v); the program goes on");
 }
 
 static void say_what_was_written(void)

@@ -129,8 +129,11 @@ NODISCARD int state_start_child_locked(void);
 /* In a forked child: another thread may have been starting or stopping. */
 void state_control_after_fork(void);
 
-/* Ends recording for good after a failure, with the lock held. */
+/* Ends recording for good after a failure (errno, unless the writer has said it), lock held. */
 void state_give_up_locked(void);
+
+/* There was no memory for a stack or a thread: says so once, and in the log. Lock held. */
+void state_out_of_memory_locked(void);
 
 /* Writes everything of all threads. -1 when writing failed. */
 NODISCARD int state_flush_all_locked(void);

@@ -216,8 +216,6 @@ static int write_what_fits(struct capture_state *state, struct capture_thread *t
 static int write_events(struct capture_state *state, struct capture_thread *thread, size_t n_words)
 {
     struct packed packed;
-    if (state->packer == NULL && (state->packer = pages_alloc(packer_bytes())) == NULL)
-        return -1;
     errno = 0;
     if (definitions_try(&state->dict, UINT32_MAX) != 0)
         return write_what_fits(state, thread, n_words);
@@ -240,6 +238,8 @@ int thread_flush_locked(struct capture_state *state, struct capture_thread *thre
     if (thread->slot == NULL)
         return 0;
     n_words = __atomic_load_n(&thread->slot->committed_bytes, __ATOMIC_ACQUIRE) / 8;
+    if (state->dict.no_memory)
+        state_out_of_memory_locked();
     if (n_words > thread->written_words) {
         if (write_events(state, thread, n_words) != 0)
             return -1;

@@ -46,7 +46,9 @@ void writer_fail(struct writer *writer, int error)
     writer->failed = true;
     writer->error = error;
     notice_failure("cannot write", writer->file.path, error,
-                   "; recording has stopped, the program goes on");
+                   error == ENOMEM ? " (a limit on address space: see ulimit -v); recording has "
+                                     "stopped, the program goes on"
+                                   : "; recording has stopped, the program goes on");
 }
 
 static int grow_packed(struct writer *writer, size_t n_bytes)

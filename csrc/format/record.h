@@ -32,6 +32,7 @@ enum file_option {
     OPTION_NO_PYTHON_STACKS = 8, /* the interpreter's layout was not known */
     OPTION_AGGREGATE = 32,       /* sums by site; only the newest events are there */
     OPTION_LAST_EVENTS = 64,     /* sums by site, and the last events up to a size */
+    OPTION_NO_MEMORY = 128,      /* some stacks or threads are not there: no memory for them */
     OPTION_NO_RING = 16,         /* the tail could not be kept safe against SIGKILL */
 };
 

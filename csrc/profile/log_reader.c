@@ -57,8 +57,9 @@ static int check_header(struct log_reader *log, struct read_error *error)
                          log->n_bytes, FILE_HEADER_BYTES);
     case HEADER_TOO_NEW:
         return read_fail(error, READ_TOO_NEW,
-                         "was written by a newer version (log format %u, this one reads %u)",
-                         log->header.version, FORMAT_VERSION);
+                         "was written by a newer version (log format %u, for readers of %u and "
+                         "later; this one reads up to %u): update proftrace",
+                         log->header.version, log->header.min_reader, FORMAT_VERSION);
     case HEADER_BYTEORDER:
         return read_fail(error, READ_BYTE_ORDER,
                          "was written on a machine of the other byte order");

@@ -140,6 +140,56 @@ def test_little_address_space(tmp_path: Path) -> None:
     assert sum(row.size for row in rows) == int(n) * bytearray_bytes(5_000_000)
 
 
+NO_MORE_MEMORY = (
+    "import resource\n"
+    "def allow_no_more():\n"
+    "    with open('/proc/self/statm') as file: pages = int(file.read().split()[0])\n"
+    "    resource.setrlimit(resource.RLIMIT_AS, (pages * resource.getpagesize(),) * 2)\n"
+)
+
+
+@pytest.mark.parametrize("options", [[], ["--native"], ["--aggregate"]])
+def test_no_address_space_from_the_first_flush_on(tmp_path: Path, options: list[str]) -> None:
+    program = NO_MORE_MEMORY + (
+        "allow_no_more()\nfor i in range(50_000):\n    n = len(bytearray(10_000))\nprint(n)\n"
+    )
+    result = memtrace(["run", "-q", *options, "-o", "out.bin", "-c", program], tmp_path)
+    assert (result.status, result.stdout, result.stderr) == (0, "10000\n", "")
+    profile = load_profile(str(tmp_path / "out.bin"))
+    assert profile.warnings == ()
+    (row,) = [row for row in csv_rows(tmp_path / "out.bin", "--all") if row.blocks >= 50_000]
+    assert (row.blocks, row.size) == (50_000, 50_000 * bytearray_bytes(10_000))
+
+
+def test_stacks_that_no_memory_is_left_for_are_told(tmp_path: Path) -> None:
+    # Each function is a stack of its own; what notes them cannot grow.
+    program = NO_MORE_MEMORY + (
+        "functions = []\n"
+        "for i in range(20_000):\n"
+        "    names = {}\n"
+        "    exec(f'def f{i}(): return len(bytearray(10_000))', names)\n"
+        "    functions.append(names[f'f{i}'])\n"
+        "allow_no_more()\n"
+        "for function in functions: n = function()\n"
+        "print(n)\n"
+    )
+    result = memtrace(["run", "-o", "out.bin", "-c", program], tmp_path)
+    assert (result.status, result.stdout) == (0, "10000\n")
+    first, last = result.stderr.splitlines()
+    assert first == (
+        f"memtrace: cannot record all of this process in {tmp_path / 'out.bin'}: "
+        "Cannot allocate memory (a limit on address space: see ulimit -v); the program goes on"
+    )
+    assert last.startswith("memtrace: wrote ")
+    profile = load_profile(str(tmp_path / "out.bin"))
+    (warning,) = profile.warnings
+    assert ": there was no memory left to note some stacks or threads (a limit" in warning
+    # The allocations are all there, some of them at the caller.
+    rows = csv_rows(tmp_path / "out.bin", "--all")
+    size = bytearray_bytes(10_000)
+    assert sum(row.blocks for row in rows if row.size == row.blocks * size) >= 20_000
+
+
 def test_a_slow_pipe_gets_what_it_would_get(tmp_path: Path) -> None:
     # On a line of its own: what is printed has buffers too.
     program = (

@@ -2,17 +2,24 @@
 
 from __future__ import annotations
 
+import errno
 import os
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from proftrace.units import format_count, printable
 
-_NO_PYTHON_STACKS = 8  # an option flag of the file header
+_NO_PYTHON_STACKS = 8  # option flags of the file header
+_NO_MEMORY = 128
 _END_WRITE_FAILED = 1  # reasons of an END block
 _REASONS = {
     2: "recording ended where the process replaced itself (exec)",
     3: "saved while the process ran on: it was killed, or is still running",
+}
+_REMEDIES = {
+    errno.ENOMEM: " (a limit on address space or memory: see ulimit -v)",
+    errno.EFBIG: " (the limit on file sizes: see ulimit -f)",
+    errno.ENOSPC: " (-o names a file on another disk; --aggregate and --ring keep it small)",
 }
 _NO_SYMBOLS = {
     "missing": "is not here",
@@ -49,7 +56,7 @@ def _ending_warnings(ending: Mapping[str, Any], memory: bool) -> list[str]:
         where = "in the middle of a block" if kind == "cut" else "it was never closed"
         return [f"ends early ({where}); {read}"]
     if ending["reason"] == _END_WRITE_FAILED:
-        why = os.strerror(ending["error"])
+        why = os.strerror(ending["error"]) + _REMEDIES.get(ending["error"], "")
         return [f"recording stopped before the program did, writing failed: {why}; {read}"]
     text = _REASONS.get(ending["reason"])
     return [] if text is None else [text]
@@ -68,6 +75,11 @@ def _lost_warnings(log: Mapping[str, Any]) -> list[str]:
     missing = log["totals"]["n_lost"] + log["ending"]["n_missing"]
     if missing:
         warnings.append(f"{format_count(missing)} events could not be recorded: sizes are too low")
+    if log["header"]["options"] & _NO_MEMORY:
+        warnings.append(
+            "there was no memory left to note some stacks or threads (a limit on address space, as"
+            " of ulimit -v?): some sizes stand at callers or are missing"
+        )
     if log["header"]["options"] & _NO_PYTHON_STACKS:
         warnings.append("recorded without Python stacks: this interpreter's layout was not known")
     return warnings

@@ -512,6 +512,14 @@ def test_a_full_disk_is_told(path: Path) -> None:
     assert "No space left on device" in load(path, log).warnings[0]
 
 
+def test_a_limit_on_memory_is_told_with_what_to_do(path: Path) -> None:
+    log = code_log()
+    log.end(reason=1, error=12)
+    (warning,) = load(path, log).warnings
+    assert "writing failed: Cannot allocate memory (a limit on address space" in warning
+    assert "ulimit -v" in warning
+
+
 def not_captures() -> dict[str, tuple[bytes, str]]:
     whole = file_header()
     return {
@@ -522,7 +530,15 @@ def not_captures() -> dict[str, tuple[bytes, str]]:
         "png": (b"\x89PNG\r\n\x1a\n" + bytes(range(256)) * 8, "is not a capture"),
         "magic": (whole[:8], "is cut off inside its header"),
         "cut": (whole[:127], "is cut off inside its header"),
-        "new": (file_header(version=9, min_reader=9), "was written by a newer version"),
+        "new": (
+            file_header(version=9, min_reader=7),
+            "was written by a newer version (log format 9, for readers of 7 and later; this one"
+            " reads up to 3): update proftrace",
+        ),
+        "other new": (
+            file_header(version=3, min_reader=4),
+            "(log format 3, for readers of 4 and later; this one reads up to 3)",
+        ),
         "order": (file_header(byte_order=0x04030201), "other byte order"),
         "crc": (whole[:60] + b"!" + whole[61:], "is damaged"),
     }
