@@ -17,6 +17,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from urllib.parse import unquote
 
 from proftrace.model.load import load_profile
 from proftrace.model.profile import Profile
@@ -260,7 +261,7 @@ def csv_rows(capture: Path, *options: str) -> list[Row]:
         frames = []
         for frame in filter(None, row["stack_trace"].split("|")):
             function, file, line = frame.rsplit(";", 2)
-            frames.append((function, file, int(line)))
+            frames.append((unquote(function), unquote(file), int(line)))
         rows.append(
             Row(
                 row["allocator"],

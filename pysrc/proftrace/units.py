@@ -103,6 +103,16 @@ def format_share(part: int, whole: int) -> str:
     return f"{100 * part / whole:.1f}"
 
 
+def separable(text: str, separators: str) -> str:
+    """Return a name as `printable` does, for a field that ends at one of the separators: those in
+    the name, and `%`, are written as in a URL, which `urllib.parse.unquote` undoes."""
+    text = printable(text)
+    for char in "%" + separators:
+        if char in text:
+            text = text.replace(char, f"%{ord(char):02X}")
+    return text
+
+
 def printable(text: str) -> str:
     """Return a name so that it stays on one line and moves no cursor: what cannot be printed is
     shown as its escape sequence. File and function names are data, they may hold anything."""

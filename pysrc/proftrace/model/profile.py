@@ -72,6 +72,7 @@ LINE_METRICS = (
 REGIME_COLD = 0  # timed by the clock
 REGIME_HOT = 1  # counted by blocks, timed by samples
 NO_FUNCTION = 0xFFFFFFFF
+UNNAMED = "<unknown>"  # a function of which only that it is there is known
 _AGGREGATE, _LAST_EVENTS = 32, 64  # option flags of the file header
 
 ARENA = 17
@@ -329,6 +330,15 @@ class Profile:
     python_heap: PythonHeap | None = None
     processes: Sequence[Process] = ()
     usage: UsageHistory | None = None
+
+    def function_name(self, function: int) -> str:
+        """Return what reports call a row of the function table: its qualified name."""
+        functions, strings = self.functions, self.strings
+        return strings[functions.qualname[function]] or self.short_name(function)
+
+    def short_name(self, function: int) -> str:
+        """Return the name of a function without what it stands in."""
+        return self.strings[self.functions.name[function]] or UNNAMED
 
     @property
     def kept(self) -> str:

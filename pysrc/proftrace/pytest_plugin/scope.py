@@ -147,7 +147,7 @@ def _place(profile: Profile, frame: int) -> Place:
     functions, strings = profile.functions, profile.strings
     function = profile.frames.function[frame]
     return Place(
-        strings[functions.qualname[function]],
+        profile.function_name(function),
         strings[functions.file[function]],
         profile.frames.line[frame],
         bool(functions.native[function]),

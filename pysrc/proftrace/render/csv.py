@@ -1,6 +1,7 @@
 """Comma-separated values: one row a stack, allocator and thread, in memray's columns.
 
-The stack is `function;file;line` joined by `|`, innermost frame first. Unlike memray's, `tid` is
+The stack is `function;file;line` joined by `|`, innermost frame first; where a name itself has one
+of these, or a `%`, it stands there as in a URL (`%3B`, `%7C`, `%25`). Unlike memray's, `tid` is
 the kernel's thread id and `thread_name` the thread's own name. A sampled capture has one more
 column, `sample_bytes`: the numbers are estimates.
 """
@@ -12,11 +13,12 @@ import io
 from dataclasses import dataclass
 
 from proftrace.model.profile import ALLOCATOR_NAMES, Profile
-from proftrace.units import printable
+from proftrace.units import printable, separable
 from proftrace.views.selection import Selection
 from proftrace.views.threads import thread_names
 
 HEADER = ("allocator", "num_allocations", "size", "tid", "thread_name", "stack_trace")
+_SEPARATORS = ";|"
 ESTIMATED = "sample_bytes"
 
 
@@ -60,8 +62,8 @@ def _places(profile: Profile) -> list[str]:
     return [
         ";".join(
             (
-                printable(strings[functions.name[function]]),
-                printable(strings[functions.file[function]]),
+                separable(profile.short_name(function), _SEPARATORS),
+                separable(strings[functions.file[function]], _SEPARATORS),
                 str(line),
             )
         )

@@ -1,12 +1,13 @@
 """Collapsed stacks of a line profile: `outer;inner;leaf 1234`, a line a stack, in nanoseconds.
 
 For flamegraph.pl, inferno, speedscope and whatever else reads them. A frame is
-`function (file:line)`; the stacks are those of `views/call_paths.py`.
+`function (file:line)`, with a `;` or `%` in it as in a URL (`%3B`, `%25`); the stacks are those of
+`views/call_paths.py`.
 """
 
 from __future__ import annotations
 
-from proftrace.units import printable
+from proftrace.units import separable
 from proftrace.views.call_paths import Place, Stats, call_paths
 
 _SEPARATOR = ";"
@@ -28,5 +29,5 @@ def _name(place: Place, names: dict[Place, str], by_function: bool) -> str:
     if place not in names:
         file, first_line, function, _ = place.function
         text = f"{function} ({file}:{first_line if by_function else place.line})"
-        names[place] = printable(text).replace(_SEPARATOR, ",")
+        names[place] = separable(text, _SEPARATOR)
     return names[place]

@@ -135,10 +135,8 @@ def _places_of_frames(profile: Profile) -> tuple[list[Place], list[int]]:
     strings, functions = profile.strings, profile.functions
     of_frame = []
     for function, line in zip(profile.frames.function, profile.frames.line, strict=True):
-        name = strings[functions.qualname[function]] or strings[functions.name[function]]
-        place = Place(
-            name, strings[functions.file[function]], line, bool(functions.native[function])
-        )
+        file = strings[functions.file[function]]
+        place = Place(profile.function_name(function), file, line, bool(functions.native[function]))
         if place not in known:
             known[place] = len(places)
             places.append(place)

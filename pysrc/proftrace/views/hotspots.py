@@ -66,11 +66,11 @@ def _places(profile: Profile, by_line: bool) -> tuple[list[tuple[str, str, int]]
     known = {(NO_FRAME, "", 0): 0}
     of_frame = []
     for function, line in zip(profile.frames.function, profile.frames.line, strict=True):
-        name = strings[functions.qualname[function]] or strings[functions.name[function]]
+        name = profile.function_name(function)
         file = strings[functions.file[function]]
         # Two functions of one name in one file are told apart by where they start.
         where = line if by_line else functions.first_line[function]
-        of_frame.append(known.setdefault((name or "<unknown>", file, where), len(known)))
+        of_frame.append(known.setdefault((name, file, where), len(known)))
     return list(known), of_frame
 
 

@@ -273,7 +273,7 @@ def function_keys(profile: Profile) -> dict[int, FunctionKey]:
         keys[function] = (
             strings[functions.file[function]],
             functions.first_line[function],
-            strings[functions.qualname[function]] or strings[functions.name[function]],
+            profile.function_name(function),
             source.text if source else None,
         )
     return keys

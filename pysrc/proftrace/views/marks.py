@@ -57,5 +57,5 @@ def _place(profile: Profile, stack: int) -> str:
     frames, functions, strings = profile.frames, profile.functions, profile.strings
     frame = profile.stacks.frame[stack]
     function = frames.function[frame]
-    name, file = strings[functions.qualname[function]], strings[functions.file[function]]
+    name, file = profile.function_name(function), strings[functions.file[function]]
     return f"{name}:{file}:{frames.line[frame]}"

@@ -194,8 +194,8 @@ def _place_names(profile: Profile) -> list[str]:
     """Name every frame "function:file:line"; the last entry is for none."""
     strings, functions = profile.strings, profile.functions
     places = [
-        f"{strings[name]}:{strings[file]}:"
-        for name, file in zip(functions.name, functions.file, strict=True)
+        f"{profile.short_name(function)}:{strings[file]}:"
+        for function, file in enumerate(functions.file)
     ]
     frames = zip(profile.frames.function, profile.frames.line, strict=True)
     return [*(f"{places[function]}{line}" for function, line in frames), NO_FRAME]

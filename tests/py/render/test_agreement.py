@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from helpers import profile_from_text
+from helpers import ProfileBuilder, profile_from_text
 from proftrace.model.load import load_profile
 from proftrace.model.profile import Profile
 from proftrace.render.csv import CsvOptions, render_csv
@@ -69,6 +69,20 @@ def test_every_place_of_the_table_is_what_the_rows_of_the_csv_say(
     for spot in hotspots(profile, selection):
         place = f"{spot.name};{spot.file};{spot.line}" if spot.file else ""
         assert (spot.own_bytes, spot.total_bytes) == (own[place], total[place])
+
+
+def test_a_function_without_a_name_has_one_name_everywhere() -> None:
+    builder = ProfileBuilder()
+    builder.add(builder.stack([builder.frame("", "app.py", 3)]), 10)
+    profile = builder.build()
+    (row,) = csv.DictReader(io.StringIO(render_csv(profile, CsvOptions())))
+    name = row["stack_trace"].split(";")[0]
+    (spot,) = hotspots(profile, Selection.PEAK)
+    tree = build_call_tree(profile, [Selection.PEAK.bytes_metric])
+    data = json.loads(render_stats(profile, StatsOptions(json=True)))
+    (place,) = data["top_allocations_by_size"]
+    named = {name, spot.name, tree.places[-1].name, place["location"].split(":")[0]}
+    assert named == {"<unknown>"}
 
 
 def test_stats(profile: Profile) -> None:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import csv
 import io
+from urllib.parse import unquote
 
 import pytest
 
-from helpers import profile_from_text
+from helpers import ProfileBuilder, profile_from_text
 from proftrace.render.csv import CsvOptions, render_csv
 from proftrace.views.selection import Selection
 
@@ -46,6 +47,19 @@ def test_the_columns_are_memrays() -> None:
 )
 def test_rows_without_a_selected_block_are_left_out(selection: Selection, sizes: list[str]) -> None:
     assert [row["size"] for row in rows(TEXT, selection)] == sizes
+
+
+@pytest.mark.parametrize("name", ["a;b", "a|b", "x;1|y;z-py;2", "100%", "%3B", ";", "||", "%"])
+def test_separators_in_names_can_be_told_from_those_of_the_stack(name: str) -> None:
+    builder = ProfileBuilder()
+    frames = [builder.frame("main", "app.py", 1), builder.frame(name, f"dir/{name}", 7)]
+    builder.add(builder.stack(frames), 10)
+    out = render_csv(builder.build(), CsvOptions(Selection.PEAK))
+    (row,) = csv.DictReader(io.StringIO(out))
+    stack = [
+        [unquote(field) for field in frame.split(";")] for frame in row["stack_trace"].split("|")
+    ]
+    assert stack == [[name, f"dir/{name}", "7"], ["main", "app.py", "1"]]
 
 
 def test_names_may_hold_anything() -> None:

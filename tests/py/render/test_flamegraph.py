@@ -16,7 +16,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from helpers import ProfileBuilder, profile_from_text
-from proftrace.model.profile import EXCLUSIVE, HITS, Profile
+from proftrace.model.profile import EXCLUSIVE, HITS, UNNAMED, Profile
 from proftrace.render.flamegraph import FlamegraphOptions, Subject, render, render_subject
 from proftrace.render.tree_codec import encode_tree
 from proftrace.units import format_share, format_value, printable
@@ -236,7 +236,7 @@ def test_any_name_is_text_wherever_it_stands(name: str) -> None:
     plain = replace(profile_from_text("main 1"), warnings=("a",))
     expected = Page(render(plain, FlamegraphOptions(notes=("b",)))).elements
     assert [tag for tag, _ in page.elements] == [tag for tag, _ in expected]
-    assert page.rows[1][0] == printable(name)
+    assert page.rows[1][0] == printable(name or UNNAMED)
 
 
 def test_texts_without_end_are_cut() -> None:

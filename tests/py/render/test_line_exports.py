@@ -8,6 +8,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from urllib.parse import unquote
 
 import pytest
 
@@ -25,6 +26,8 @@ type Stats = dict[FunctionKey, FunctionStats]
 
 HOSTILE = [
     "a;b (c) 12",
+    "a,b (c) 12",
+    "100%3Bx",
     "line\nbreak\r",
     "nul\0",
     "(3) x",
@@ -235,10 +238,10 @@ def check_collapsed(stats: Stats) -> None:
     for row in text.splitlines():
         stack = re.fullmatch(r"(.+) (\d+)", row)
         assert stack is not None, row
-        found[stack[1].split(";")[-1]] += int(stack[2])
+        found[unquote(stack[1].split(";")[-1])] += int(stack[2])
     wanted: Counter[str] = Counter()
     for (file, _, name, _), line, own, _ in lines_of(stats):
-        wanted[shown(f"{name} ({file}:{line})").replace(";", ",")] += own
+        wanted[shown(f"{name} ({file}:{line})")] += own
     assert found == +wanted
     assert text.splitlines() == sorted(text.splitlines())
 
