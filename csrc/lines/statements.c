@@ -423,17 +423,13 @@ static void mark_unit(uint8_t *bitmap, uint32_t unit)
     bitmap[unit >> 3] |= (uint8_t)(1u << (unit & 7));
 }
 
-/*
- * Whether an event may be sent although the line has not changed: 3.12 takes the caches behind a
- * call for an instruction without a line, when the call came back from Python code and what
- * follows is the target of a jump.
- */
+/* Whether an event may be sent although the line has not changed: where caches end at a target. */
 static bool may_repeat(const struct analysis *a, uint32_t at)
 {
     const struct flow_graph *graph = &a->graph;
     const struct instr *instrs = a->code->instrs;
     bool comes_from_elsewhere = false;
-    if (at == 0 || !is_location(a, at) || graph->is_handler[at] ||
+    if (!a->code->repeats_lines || at == 0 || !is_location(a, at) || graph->is_handler[at] ||
         line_of(a, at - 1) != line_of(a, at) || instrs[at - 1].flow != FLOW_NEXT ||
         instrs[at - 1].own_unit + 1 >= instrs[at].unit)
         return false;

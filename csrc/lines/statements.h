@@ -80,7 +80,8 @@ struct instr_list {
     uint32_t n_instrs;
     const struct instr_guard *guards;
     uint32_t n_guards;
-    uint32_t n_units; /* of the whole code object */
+    uint32_t n_units;   /* of the whole code object */
+    bool repeats_lines; /* an event may come behind a call although the line has not changed */
 };
 
 static inline bool unit_is_marked(const uint8_t *bitmap, uint32_t unit)

@@ -450,6 +450,7 @@ static int read_code(struct reading *reading, PyCodeObject *code, struct instr_l
         .guards = reading->guards,
         .n_guards = reading->n_guards,
         .n_units = reading->n_units,
+        .repeats_lines = COMPAT_REPEATS_LINES,
     };
     if (statements_find(list, &reading->rules) < 0) {
         PyErr_NoMemory();

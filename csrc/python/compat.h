@@ -72,6 +72,13 @@ static inline uint32_t compat_offset(PyObject *number)
 /* 3.15 can subscribe to exceptions of one code object; before, only to all there are. */
 #define COMPAT_HAS_LOCAL_UNWIND (PY_VERSION_HEX >= 0x030f0000)
 
+/*
+ * 3.12 takes the caches behind a call for an instruction without a line, when the call came back
+ * from Python code and what follows is the target of a jump: it sends an event although the line
+ * has not changed.
+ */
+#define COMPAT_REPEATS_LINES (PY_VERSION_HEX < 0x030d0000)
+
 #ifdef Py_GIL_DISABLED
 #define COMPAT_IS_FREE_THREADED 1
 #else
