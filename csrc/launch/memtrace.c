@@ -13,6 +13,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/auxv.h>
 #include <unistd.h>
 
 #define PYTHON_COMMAND "memtrace-python"
@@ -41,10 +42,15 @@ static bool join(char out[PATH_MAX], const char *folder, const char *name)
 static bool find_folder(struct places *places)
 {
     const ssize_t n = readlink("/proc/self/exe", places->folder, sizeof places->folder - 1);
+    const char *name;
     char *slash;
-    if (n <= 0)
-        return false;
-    places->folder[n] = '\0';
+    if (n > 0) {
+        places->folder[n] = '\0';
+    } else { /* there is no /proc */
+        name = (const char *)getauxval(AT_EXECFN);
+        if (name == NULL || realpath(name, places->folder) == NULL)
+            return false;
+    }
     slash = strrchr(places->folder, '/');
     if (slash == NULL || slash == places->folder)
         return false;
