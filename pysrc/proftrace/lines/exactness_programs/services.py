@@ -117,8 +117,11 @@ async def main():
         await stack.enter_async_context(async_managed())
 asyncio.run(main())
 """,
+    # A record looks whether the clock shows the last millisecond of a second: a clock that stands.
     "logging": """
-import io
+import io, types
+clock = m.time
+m.time = types.SimpleNamespace(time=lambda: 1e9 + 0.25, time_ns=lambda: 10**18 + 250_000_000)
 handler = m.StreamHandler(io.StringIO())
 handler.setFormatter(m.Formatter("%(levelname)s %(message)s"))
 logger = m.getLogger("exactness")
@@ -131,6 +134,7 @@ except ZeroDivisionError:
     logger.exception("oops")
 logger.warning("%d", "x")
 logger.removeHandler(handler)
+m.time = clock
 """,
     "sched": """
 class Clock:
