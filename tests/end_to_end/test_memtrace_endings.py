@@ -262,7 +262,7 @@ def test_every_block_up_to_the_end_is_there(tmp_path: Path, name: str) -> None:
     )
     result = memtrace(["run", "-q", "-o", "out.bin", "-c", program], tmp_path)
     assert (result.status, result.stdout) == (status, plain.stdout)
-    addresses = re.compile("0x[0-9a-f]{16}")
+    addresses = re.compile("0x[0-9a-f]+")  # of threads; since 3.14 of the C stack's frames too
     assert addresses.sub("", result.stderr) == addresses.sub("", plain.stderr)
     assert plain.returncode == status
     profile = load_profile(str(tmp_path / "out.bin"))
