@@ -28,6 +28,10 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#ifndef CLOSE_RANGE_UNSHARE
+#define CLOSE_RANGE_UNSHARE (1u << 1) /* linux/close_range.h, of Linux 5.9 */
+#endif
+
 #define STACK_BYTES ((size_t)128 << 10)
 #define LOOK_SHORTEST_NS 1000000u
 #define LOOK_LONGEST_NS 4000000u    /* between looks at a thread that runs */
@@ -285,10 +289,23 @@ static void wait_until(uint64_t then)
     syscall(SYS_futex, &is_wanted, FUTEX_WAIT_PRIVATE, 1, &timeout, NULL, 0);
 }
 
+/*
+ * What this thread opens (files of /proc, perf events) has numbers of its own, where the system can
+ * do that: the program's next file gets the lowest number that is free, as without us, and what it
+ * closes is not ours.
+ */
+static void leave_descriptors(void)
+{
+#ifdef SYS_close_range
+    (void)!syscall(SYS_close_range, 0, ~0u, CLOSE_RANGE_UNSHARE);
+#endif
+}
+
 static void *help(void *unused)
 {
     uint64_t housekeeping = 0;
     prctl(PR_SET_NAME, "lprof");
+    leave_descriptors();
     helper_tid = (pid_t)syscall(SYS_gettid);
     while (__atomic_load_n(&is_wanted, __ATOMIC_ACQUIRE)) {
         uint64_t now = mono_now_ns();

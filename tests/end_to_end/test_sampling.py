@@ -257,6 +257,29 @@ print(sorted(os.listdir("/proc/self/fd")), os.open("/dev/null", os.O_RDONLY))
 print(threading.active_count(), [thread.name for thread in threading.enumerate()])
 """
 
+LOWEST_NUMBERS = """
+go_on, all_began = True, threading.Barrier(9)
+def waits():
+    work(20), all_began.wait()
+    while go_on:
+        work(20), time.sleep(0.0005)
+threads = [threading.Thread(target=waits) for _ in range(8)]
+for thread in threads:
+    thread.start()
+all_began.wait()
+numbers = set()
+for i in range(40_000):
+    number = os.open("/dev/null", os.O_RDONLY)
+    numbers.add(number)
+    os.close(number)
+    if i % 8 == 0:
+        work(20)
+go_on = False
+for thread in threads:
+    thread.join()
+print(numbers)
+"""
+
 SHORT_THREADS = """
 for i in range(250):
     threads = [threading.Thread(target=work, args=(2000,)) for _ in range(4)]
@@ -329,6 +352,7 @@ os.execv(sys.executable, [sys.executable, "-c",
         pytest.param(TIMERS, id="timers"),
         pytest.param(MASKS, id="masks"),
         pytest.param(DESCRIPTORS, id="descriptors"),
+        pytest.param(LOWEST_NUMBERS, id="lowest numbers"),
         pytest.param(SHORT_THREADS, id="short threads"),
         pytest.param(LIBRARIES, id="libraries"),
         pytest.param(FAULT_HANDLER, id="fault handler"),
