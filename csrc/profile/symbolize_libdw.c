@@ -316,25 +316,45 @@ static unsigned find_scopes(Dwarf_Die *cu, Dwarf_Addr address, Dwarf_Die *functi
     return n;
 }
 
+/*
+ * Where the functions of a unit are described: with -gsplit-dwarf not in the object, but in a .dwo
+ * or .dwp beside it, which libdw finds (the latter from elfutils 0.191 on).
+ */
+static Dwarf_Die *functions_of(Dwarf_Die *cu, Dwarf_Die *split)
+{
+    uint8_t type;
+    if (dwarf_cu_info(cu->cu, NULL, &type, NULL, split, NULL, NULL, NULL) == 0 &&
+        type == DW_UT_skeleton && split->cu != NULL)
+        return split;
+    return cu;
+}
+
+/* The place in the source; the lines are in the object, wherever the functions are. */
+static void find_line(struct symbolizer *symbolizer, const struct module_file *file,
+                      Dwarf_Addr address, Dwarf_Die *cu, struct symbol_text *frame)
+{
+    int number = 0;
+    Dwfl_Line *line = dwfl_module_getsrc(file->module, address);
+    if (line != NULL) {
+        const char *path = dwfl_lineinfo(line, NULL, &number, NULL, NULL, NULL);
+        frame->file = file_text(symbolizer, cu, path);
+        frame->line = number < 0 ? 0 : (uint32_t)number;
+    }
+}
+
 static unsigned find_in_dwarf(struct symbolizer *symbolizer, const struct module_file *file,
                               Dwarf_Addr address, struct symbol_text *frames)
 {
     Dwarf_Die functions[SYMBOL_MAX_FRAMES];
     Dwarf_Addr bias;
-    Dwfl_Line *line;
+    Dwarf_Die split;
     unsigned n;
-    int number = 0;
     Dwarf_Die *cu = unit_of(file->module, address, &bias);
-    n = cu == NULL ? 0 : find_scopes(cu, address - bias, functions);
+    n = cu == NULL ? 0 : find_scopes(functions_of(cu, &split), address - bias, functions);
     if (n == 0)
         return 0;
     memset(frames, 0, n * sizeof *frames);
-    line = dwfl_module_getsrc(file->module, address);
-    if (line != NULL) {
-        const char *path = dwfl_lineinfo(line, NULL, &number, NULL, NULL, NULL);
-        frames[0].file = file_text(symbolizer, cu, path);
-        frames[0].line = number < 0 ? 0 : (uint32_t)number;
-    }
+    find_line(symbolizer, file, address, cu, &frames[0]);
     for (unsigned i = 0; i < n; i++) {
         frames[i].name = name_of(symbolizer, &functions[i]);
         if (i + 1 < n)
@@ -348,11 +368,16 @@ static unsigned find_in_symbols(struct symbolizer *symbolizer, const struct modu
 {
     GElf_Off offset;
     GElf_Sym symbol;
+    Dwarf_Addr bias;
+    Dwarf_Die *cu;
     const char *name =
         dwfl_module_addrinfo(file->module, address, &offset, &symbol, NULL, NULL, NULL);
     if (name == NULL || name[0] == '\0' || (symbol.st_size != 0 && offset >= symbol.st_size))
         return 0;
     *frame = (struct symbol_text){.name = symbolizer_keep(symbolizer, demangle(name))};
+    cu = unit_of(file->module, address, &bias);
+    if (cu != NULL)
+        find_line(symbolizer, file, address, cu, frame);
     return frame->name == NULL ? 0 : 1;
 }
 

@@ -55,6 +55,37 @@ def test_what_such_a_library_frees_is_no_leak(tmp_path: Path) -> None:
     assert not [row for row in leaks if row.size > 12 << 20]
 
 
+CONSTRUCTED = """
+#include <stdlib.h>
+static void *early;
+__attribute__((constructor)) static void begin(void) { early = malloc(12345678); }
+__attribute__((destructor)) static void finish(void) { free(early); free(malloc(23456789)); }
+void *late(void) { return malloc(34567890); }
+"""
+
+
+@pytest.mark.parametrize(("deep", "seen"), [(0, 1), (os.RTLD_DEEPBIND, 0)])
+def test_constructors_are_seen_unless_their_library_binds_past_all_others(
+    tmp_path: Path, deep: int, seen: int
+) -> None:
+    """As docs/internals/capture-rules.md says it: the rest of such a library is seen."""
+    (tmp_path / "begins.c").write_text(CONSTRUCTED)
+    words = ["gcc", "-shared", "-fPIC", "-o", "begins.so", "begins.c"]
+    subprocess.run(words, cwd=tmp_path, check=True)
+    program = (
+        "import _ctypes, ctypes\n"
+        f"lib = ctypes.CDLL('./begins.so', {os.RTLD_NOW | deep})\n"
+        "lib.late()\n"
+        "_ctypes.dlclose(lib._handle)\n"
+    )
+    done = memtrace(["run", "-q", "-o", "out.bin", "-c", program], tmp_path)
+    assert (done.status, done.stderr) == (0, "")
+    sizes = sizes_in(tmp_path / "out.bin")
+    assert [sizes[n] for n in (12_345_678, 23_456_789, 34_567_890)] == [seen, 1, 1]
+    leaked = [row.size for row in csv_rows(tmp_path / "out.bin", "--leaks")]
+    assert [leaked.count(n) for n in (12_345_678, 34_567_890)] == [0, 1]
+
+
 def test_functions_of_the_c_librarys_own_handle_are_ours(tmp_path: Path) -> None:
     """A name that is looked up in the C library itself never meets a preloaded library."""
     program = (

@@ -186,6 +186,22 @@ def test_a_separate_debug_file_is_found_by_its_link(tmp_path: Path) -> None:
     assert own_frames(record_native(CALL_OUTER, tmp_path), SIZE) == FULL
 
 
+@pytest.mark.parametrize("version", [4, 5])
+def test_functions_that_are_described_apart_from_the_object(tmp_path: Path, version: int) -> None:
+    split = ("-gsplit-dwarf", f"-gdwarf-{version}")
+    build("chain.c", tmp_path / "libchain.so", "-O2", *split)
+    assert own_frames(record_native(CALL_OUTER, tmp_path), SIZE) == FULL
+
+
+def test_descriptions_that_are_gone_cost_no_more_than_what_is_inlined(tmp_path: Path) -> None:
+    """Names come from symbols then, and the lines are in the object all the same."""
+    build("chain.c", tmp_path / "libchain.so", "-O2", "-gsplit-dwarf")
+    for file in tmp_path.glob("*.dwo"):
+        file.unlink()
+    frames = own_frames(record_native(CALL_OUTER, tmp_path), SIZE)
+    assert frames == [FULL[0], ("outer", marked("chain.c", "MIDDLE")), *FULL[3:]]
+
+
 def test_functions_that_are_written_within_a_namespace_are_found(tmp_path: Path) -> None:
     """As LLVM does it, for Rust and for C++; GCC writes them beside their namespace."""
     build("spaces.c", tmp_path / "libchain.so", "-O2", "-fno-toplevel-reorder")
