@@ -188,14 +188,14 @@ def test_a_separate_debug_file_is_found_by_its_link(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("version", [4, 5])
 def test_functions_that_are_described_apart_from_the_object(tmp_path: Path, version: int) -> None:
-    split = ("-gsplit-dwarf", f"-gdwarf-{version}")
+    split = ("-g", "-gsplit-dwarf", f"-gdwarf-{version}")
     build("chain.c", tmp_path / "libchain.so", "-O2", *split)
     assert own_frames(record_native(CALL_OUTER, tmp_path), SIZE) == FULL
 
 
 def test_descriptions_that_are_gone_cost_no_more_than_what_is_inlined(tmp_path: Path) -> None:
     """Names come from symbols then, and the lines are in the object all the same."""
-    build("chain.c", tmp_path / "libchain.so", "-O2", "-gsplit-dwarf")
+    build("chain.c", tmp_path / "libchain.so", "-O2", "-g", "-gsplit-dwarf")
     for file in tmp_path.glob("*.dwo"):
         file.unlink()
     frames = own_frames(record_native(CALL_OUTER, tmp_path), SIZE)
