@@ -42,6 +42,7 @@ EXPORT void free(void *block)
     }
     recorder_event(EVENT_FREE, block, 0);
     real.free(block);
+    recorder_released(block);
     guard_leave();
 }
 
@@ -60,6 +61,8 @@ EXPORT void *calloc(size_t n, size_t n_bytes)
 /* The old block goes before the call and the new one comes after it. */
 static void record_resized(void *old, void *block, size_t n_bytes)
 {
+    if (old != NULL)
+        recorder_released(old);
     if (block != NULL) {
         if (capture_takes_new())
             recorder_allocated(EVENT_REALLOC, block, n_bytes);
@@ -210,6 +213,7 @@ EXPORT int munmap(void *at, size_t n_bytes)
         return real.munmap(at, n_bytes);
     recorder_event(EVENT_MUNMAP, at, n_bytes);
     failed = real.munmap(at, n_bytes);
+    recorder_released(at);
     if (failed)
         recorder_event(EVENT_UNFREE, at, 0);
     guard_leave();
@@ -240,6 +244,8 @@ EXPORT void *mremap(void *old, size_t old_bytes, size_t n_bytes, int flags, ...)
     if (!leaves_old)
         recorder_event(EVENT_MUNMAP, old, old_bytes);
     range = real.mremap(old, old_bytes, n_bytes, flags, wanted);
+    if (!leaves_old)
+        recorder_released(old);
     if (range == MAP_FAILED && !leaves_old)
         recorder_event(EVENT_UNFREE, old, 0);
     if (range != MAP_FAILED && (flags & MREMAP_FIXED))

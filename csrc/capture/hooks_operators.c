@@ -96,8 +96,10 @@ ALIGNED_HOOKS(_ZnamSt11align_val_t, _ZnamSt11align_val_tRKSt9nothrow_t)
         if (is_event)                                                              \
             recorder_event(EVENT_FREE, block, 0);                                  \
         real_delete(block, first, second);                                         \
-        if (is_event)                                                              \
+        if (is_event) {                                                            \
+            recorder_released(block);                                              \
             guard_leave();                                                         \
+        }                                                                          \
     }
 DELETE_HOOK(_ZdlPv)
 DELETE_HOOK(_ZdaPv)

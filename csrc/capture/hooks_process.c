@@ -50,7 +50,7 @@ EXPORT void abort(void)
 {
     if (real.abort == NULL)
         (void)real_resolve();
-    state_finish();
+    state_finish_suddenly();
     real.abort();
     __builtin_unreachable();
 }

@@ -64,6 +64,8 @@ static TLS_FAST uint32_t n_passed;
         if (old != NULL)                                                                        \
             recorder_event(EVENT_PYMALLOC_FREE, old, 0);                                        \
         block = real->realloc(real->ctx, old, n_bytes);                                         \
+        if (old != NULL)                                                                        \
+            recorder_released(old);                                                             \
         if (unlikely(block == NULL) && old != NULL)                                             \
             recorder_event(EVENT_UNFREE, old, 0); /* it failed; 0 bytes are a size to Python */ \
         else if (block != NULL && capture_takes_new())                                          \
@@ -81,6 +83,7 @@ static TLS_FAST uint32_t n_passed;
         }                                                                                       \
         recorder_event(EVENT_PYMALLOC_FREE, block, 0);                                          \
         real->free(real->ctx, block);                                                           \
+        recorder_released(block);                                                               \
         guard_leave();                                                                          \
     }
 DOMAINS(PYTHON_HOOKS)
@@ -140,6 +143,7 @@ static void arena_free(void *unused, void *arena, size_t n_bytes)
     before = guard_hold();
     recorder_event(EVENT_MUNMAP, arena, n_bytes);
     real_arenas.free(real_arenas.ctx, arena, n_bytes);
+    recorder_released(arena);
     guard_restore(before);
 }
 

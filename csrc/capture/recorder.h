@@ -120,6 +120,16 @@ static ALWAYS_INLINE void recorder_event(enum event_kind kind, const void *addre
     recorder_append(thread, &event);
 }
 
+/*
+ * After the real call of a FREE or MUNMAP: what was seen of the process meanwhile is told as of
+ * before it. That call may take long, and the record, which came first, took the block away.
+ */
+static ALWAYS_INLINE void recorder_released(const void *address)
+{
+    if (unlikely(__atomic_load_n(&capture.attention, __ATOMIC_RELAXED) & ATTEND_DUE))
+        usage_look_after_release(address);
+}
+
 /* Called once: threads that end are noticed from then on. -1 when the system has no key left. */
 NODISCARD int recorder_init(void);
 

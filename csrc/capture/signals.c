@@ -44,7 +44,7 @@ static void end_process(int number)
         errno = saved;
         return;
     }
-    state_finish();
+    state_finish_suddenly();
     signal(number, SIG_DFL);
     sigemptyset(&only);
     sigaddset(&only, number);

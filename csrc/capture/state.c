@@ -397,9 +397,34 @@ static bool finish(uint64_t token)
     return is_it;
 }
 
+static void finish_process(bool suddenly)
+{
+    uintptr_t before;
+    int saved = errno;
+    bool has_log = true;
+    if (!may_end())
+        return;
+    before = guard_hold();
+    if (capture.child_waits && !suddenly) {
+        state_lock();
+        has_log = recorder_attach_locked() == 0;
+        state_unlock();
+    }
+    if (has_log)
+        usage_look_at_end(!suddenly);
+    guard_restore(before);
+    errno = saved;
+    (void)finish(0);
+}
+
 void state_finish(void)
 {
-    (void)finish(0);
+    finish_process(false);
+}
+
+void state_finish_suddenly(void)
+{
+    finish_process(true);
 }
 
 /* The process goes on without us. */

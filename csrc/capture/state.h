@@ -138,8 +138,13 @@ void state_out_of_memory_locked(void);
 /* Writes everything of all threads. -1 when writing failed. */
 NODISCARD int state_flush_all_locked(void);
 
-/* Before the process ends: writes the rest, the END block, and closes. */
+/*
+ * Before the process ends: writes the rest, the END block, and closes. In a signal handler, or when
+ * the program has found something wrong with itself, nothing is asked that takes a lock of
+ * malloc's; at an end of its own choice also a followed child is told of that recorded nothing.
+ */
 void state_finish(void);
+void state_finish_suddenly(void);
 
 /*
  * Around an exec: everything is written and the log ends as if the exec succeeded; if it did not,

@@ -24,6 +24,7 @@
 struct ticker {
     uint32_t stop; /* a futex: 1 = it is to end */
     uint32_t lock; /* of the samples: 1 = taken */
+    uint32_t turn; /* how often they were taken */
     uint32_t n;
     uint32_t bits;
     uint32_t *attention;
@@ -41,7 +42,7 @@ static uint64_t now_ns(void)
     return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
 }
 
-/* Both sides only hold it for a copy; whoever comes second tries again at the next interval. */
+/* Both sides only hold it for a copy; what whoever comes second misses is dropped: see `turn`. */
 static bool try_lock(struct ticker *ticker)
 {
     return __atomic_exchange_n(&ticker->lock, 1, __ATOMIC_ACQUIRE) == 0;
@@ -108,14 +109,18 @@ static bool parent_has_left(const struct ticker *ticker)
 
 static void tick(struct ticker *ticker)
 {
-    struct ticker_sample sample = {.mono_ns = now_ns()};
+    struct ticker_sample sample = {.turn = __atomic_load_n(&ticker->turn, __ATOMIC_SEQ_CST)};
+    sample.mono_ns = now_ns();
+    __atomic_fetch_or(ticker->attention, ticker->bits, __ATOMIC_SEQ_CST);
     if (!proc_status_read(&sample.resident) || !try_lock(ticker))
         return;
+    if (ticker->n != 0 && ticker->samples[0].turn != sample.turn)
+        ticker->n = 0;
     if (ticker->n == TICKER_SAMPLES)
         thin_out(ticker);
-    ticker->samples[ticker->n++] = sample;
+    if (sample.turn == __atomic_load_n(&ticker->turn, __ATOMIC_SEQ_CST))
+        ticker->samples[ticker->n++] = sample;
     unlock(ticker);
-    __atomic_fetch_or(ticker->attention, ticker->bits, __ATOMIC_RELAXED);
 }
 
 /* The descriptors are copies of the program's: a pipe would never end. */
@@ -181,12 +186,14 @@ void ticker_stop(struct ticker *ticker)
 
 size_t ticker_take(struct ticker *ticker, struct ticker_sample samples[TICKER_SAMPLES])
 {
-    size_t n;
+    const uint32_t turn = __atomic_fetch_add(&ticker->turn, 1, __ATOMIC_SEQ_CST);
+    size_t n = 0;
     if (!try_lock(ticker))
         return 0;
-    n = ticker->n;
-    for (size_t i = 0; i < n; i++)
-        samples[i] = ticker->samples[i];
+    for (size_t i = 0; i < ticker->n; i++) {
+        if (ticker->samples[i].turn == turn)
+            samples[n++] = ticker->samples[i];
+    }
     ticker->n = 0;
     unlock(ticker);
     return n;

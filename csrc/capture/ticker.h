@@ -20,6 +20,7 @@
 #define TICKER_SAMPLES 128u
 
 struct ticker_sample {
+    uint32_t turn; /* how often samples had been taken before */
     uint64_t mono_ns;
     struct resident resident;
 };
@@ -27,7 +28,9 @@ struct ticker_sample {
 struct ticker; /* pages that it shares with us */
 
 /*
- * Starts one that sets the bits in *attention at every interval. NULL where that is not possible.
+ * Starts one that sets the bits in *attention at every interval, before it looks: whoever finds
+ * them set takes the samples, so that none is of a time on both sides. NULL where that is not
+ * possible.
  * With the capture lock held.
  */
 struct ticker *ticker_start(uint64_t interval_ns, uint32_t *attention, uint32_t bits);
@@ -36,7 +39,7 @@ void ticker_stop(struct ticker *ticker);
 
 /*
  * What it has seen since the last call, the oldest first; where that was more than fits, of two
- * neighbours the larger one.
+ * neighbours the larger one. A look that is going on meanwhile is dropped.
  */
 size_t ticker_take(struct ticker *ticker, struct ticker_sample samples[TICKER_SAMPLES]);
 

@@ -75,14 +75,20 @@ static void write_resident(const struct resident *resident, uint64_t mono_ns)
     write_mark(MARK_USAGE_TAKEN, mono_ns > start ? (mono_ns - start) / 1000 : 0);
 }
 
-/* What the ticker has seen since, up to now. */
-static void write_gap(uint64_t now_ns)
+/*
+ * What the ticker has seen since, up to now. `released`: meanwhile that was given back, which is
+ * recorded already; NULL = nothing. Without such a thing a look at the same moment tells the same.
+ */
+static void write_gap(uint64_t now_ns, const void *released)
 {
     static struct ticker_sample samples[TICKER_SAMPLES]; /* whoever is looking has it */
     size_t n = capture.usage.ticker == NULL ? 0 : ticker_take(capture.usage.ticker, samples);
     for (size_t i = 0; i < n; i++) {
-        if (samples[i].mono_ns + capture.usage.interval_ns / 2 < now_ns)
-            write_resident(&samples[i].resident, samples[i].mono_ns);
+        if (released != NULL)
+            write_mark(MARK_USAGE_DURING, (uintptr_t)released);
+        else if (samples[i].mono_ns + capture.usage.interval_ns / 2 >= now_ns)
+            continue;
+        write_resident(&samples[i].resident, samples[i].mono_ns);
     }
 }
 
@@ -127,18 +133,27 @@ static void look_at_details(void)
     write_field(USAGE_OWN_SHARED, own_shared);
 }
 
-static void look(uint64_t now_ns, bool all)
+enum look_kind { LOOK_IN_TURN, LOOK_ALL, LOOK_SIZE_ONLY };
+
+static bool wants_details(enum look_kind kind, uint64_t now_ns, uint64_t size)
+{
+    const struct usage *usage = &capture.usage;
+    if (kind != LOOK_IN_TURN)
+        return kind == LOOK_ALL;
+    /* What a new height consists of is worth the time. */
+    return now_ns >= usage->next_detail_ns ||
+           size > usage->detailed_bytes + usage->detailed_bytes / 32;
+}
+
+static void look(uint64_t now_ns, enum look_kind kind)
 {
     struct usage *usage = &capture.usage;
     struct resident resident;
     uint64_t size;
-    write_gap(now_ns);
     if (!proc_status_read(&resident))
         return;
     size = resident.anonymous + resident.file + resident.shared;
-    /* What a new height consists of is worth the time. */
-    if (all || now_ns >= usage->next_detail_ns ||
-        size > usage->detailed_bytes + usage->detailed_bytes / 32) {
+    if (wants_details(kind, now_ns, size)) {
         look_at_details();
         usage->next_detail_ns = now_ns + (mono_now_ns() - now_ns) * DETAIL_SHARE;
         if (size > usage->detailed_bytes)
@@ -156,17 +171,34 @@ static bool thread_writes(void)
     return thread != NULL && thread->session == capture.session && !thread->muted && !thread->aside;
 }
 
-void usage_look(bool now)
+static void look_if_due(enum look_kind kind, const void *released)
 {
     uint64_t now_ns;
     int saved = errno;
-    __atomic_fetch_and(&capture.attention, ~(uint32_t)ATTEND_DUE, __ATOMIC_RELAXED);
+    __atomic_fetch_and(&capture.attention, ~(uint32_t)ATTEND_DUE, __ATOMIC_SEQ_CST);
     if (capture.usage.interval_ns == 0 || !thread_writes() || !state_memory_is_ours() ||
         __atomic_exchange_n(&looking, 1, __ATOMIC_ACQUIRE) != 0)
         return;
     now_ns = mono_now_ns();
-    if (now || now_ns >= capture.usage.next_ns)
-        look(now_ns, now);
+    write_gap(now_ns, released);
+    if (kind != LOOK_IN_TURN || now_ns >= capture.usage.next_ns)
+        look(now_ns, kind);
     __atomic_store_n(&looking, 0, __ATOMIC_RELEASE);
     errno = saved;
+}
+
+void usage_look(bool now)
+{
+    look_if_due(now ? LOOK_ALL : LOOK_IN_TURN, NULL);
+}
+
+void usage_look_at_end(bool ask_malloc)
+{
+    const bool is_known = capture.usage.values[USAGE_OWN_ANONYMOUS] != UINT64_MAX;
+    look_if_due(ask_malloc && !is_known ? LOOK_ALL : LOOK_SIZE_ONLY, NULL);
+}
+
+void usage_look_after_release(const void *address)
+{
+    look_if_due(LOOK_IN_TURN, address);
 }

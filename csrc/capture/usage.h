@@ -11,6 +11,7 @@
 #ifndef PROFTRACE_CAPTURE_USAGE_H
 #define PROFTRACE_CAPTURE_USAGE_H
 
+#include "base/compiler.h"
 #include "capture/ticker.h"
 #include "format/record.h"
 
@@ -42,6 +43,15 @@ void usage_forget(void);
 /* It is time; or it is wanted now, whatever the time (`now`). In a hook, guard held, without lock.
  */
 void usage_look(bool now);
+
+/* The last look; `ask_malloc`: what the size consists of too, if nothing has told that so far. */
+void usage_look_at_end(bool ask_malloc);
+
+/*
+ * usage_look(false) where the real call has returned that gave a block or range back which was
+ * recorded as gone before: what was seen meanwhile was with it.
+ */
+NOINLINE void usage_look_after_release(const void *address);
 
 /* Of pymalloc's arenas, as its hook sees it. */
 void usage_note_arena_bytes(uint64_t n_bytes);

@@ -271,6 +271,7 @@ enum mark_kind {
     MARK_USER = 3,          /* value = a string id */
     /* The size of the process: the fields that changed, then TAKEN. */
     MARK_USAGE_TAKEN = 4,  /* value = us since the start of the log */
+    MARK_USAGE_DURING = 5, /* value = an address: the next TAKEN is of before its release */
     MARK_USAGE_FIRST = 16, /* + enum usage_field; value = bytes, or a number */
 };
 

@@ -258,8 +258,30 @@ static int take_back(struct history *history, const struct event *event, uint32_
     return 0;
 }
 
-static int apply_mark(struct history *history, const struct event *event)
+/* The next moment that is told of is one at which the stream's last free had not happened yet. */
+static int was_still_there(struct history *history, const struct event *event, uint32_t stream)
 {
+    const struct undo *undo = undo_of(history, stream);
+    if (undo == NULL)
+        return -1;
+    if (!undo->valid || undo->address != event->size)
+        return 0;
+    if (undo->block.entry != 0)
+        reduce_usage_during(&history->usage, history->sites.items[undo->block.entry - 1].allocator,
+                            (struct amount){(int64_t)undo->block.size, undo->block.blocks});
+    for (size_t i = 0; undo->block.entry == 0 && i < undo->pieces.n; i++) {
+        const struct taken_range *piece = &undo->pieces.items[i];
+        reduce_usage_during(
+            &history->usage, history->sites.items[piece->range.entry - 1].allocator,
+            (struct amount){(int64_t)(piece->range.end - piece->range.start), piece->last});
+    }
+    return 0;
+}
+
+static int apply_mark(struct history *history, const struct event *event, uint32_t stream)
+{
+    if (event->address == MARK_USAGE_DURING)
+        return was_still_there(history, event, stream);
     if (event->address == MARK_USER)
         return reduce_marks_add(&history->marks, (uint32_t)event->size, history->sites.items);
     if (event->address == MARK_USAGE_TAKEN || event->address >= MARK_USAGE_FIRST)
@@ -300,7 +322,7 @@ enum apply_verdict history_apply(struct history *history, const struct event *ev
     } else if (event->kind == EVENT_UNFREE) {
         failed = take_back(history, event, stream);
     } else if (event->kind == EVENT_MARK) {
-        failed = apply_mark(history, event);
+        failed = apply_mark(history, event, stream);
     } else {
         failed = release(history, event, stream);
     }

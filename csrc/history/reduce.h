@@ -101,8 +101,15 @@ struct usage_row {
 
 #define USAGE_MOST_ROWS 1024u /* then of two neighbours the larger one stays */
 
+/* A block that is recorded as gone, and was there still at a moment. */
+struct usage_going {
+    struct amount amount;
+    int64_t mapped_bytes, arena_bytes; /* of it, as in a row */
+};
+
 struct reduce_usage {
     struct usage_row now;
+    struct usage_going going; /* at the next moment; zero: nothing */
     struct usage_row highest, last, at_end;
     PAGE_VEC(struct usage_row) rows;
     uint64_t n_taken;
@@ -158,6 +165,9 @@ REDUCERS(DECLARE_REDUCER)
 
 /* The program's next own mark. -1: no memory left. */
 NODISCARD int reduce_marks_add(struct reduce_marks *self, uint32_t label, const struct site *sites);
+
+/* The next moment is one at which this was still there, though it is recorded as gone; added up. */
+void reduce_usage_during(struct reduce_usage *self, uint8_t allocator, struct amount amount);
 
 /* A mark that tells of the size of the process. -1: no memory left. */
 NODISCARD int reduce_usage_field(struct reduce_usage *self, uint64_t kind, uint64_t value);

@@ -35,6 +35,37 @@ static void thin_out(struct reduce_usage *self)
     self->rows.n /= 2;
 }
 
+void reduce_usage_during(struct reduce_usage *self, uint8_t allocator, struct amount amount)
+{
+    struct usage_going *going = &self->going;
+    going->amount.bytes = sum_of(going->amount.bytes, amount.bytes);
+    going->amount.blocks = sum_of(going->amount.blocks, amount.blocks);
+    if (allocator == EVENT_MMAP)
+        going->mapped_bytes = sum_of(going->mapped_bytes, amount.bytes);
+    else if (allocator == EVENT_ARENA)
+        going->arena_bytes = sum_of(going->arena_bytes, amount.bytes);
+}
+
+static struct usage_row row_of_now(struct reduce_usage *self)
+{
+    const struct usage_going *going = &self->going;
+    struct usage_row row = self->now;
+    row.live_bytes = sum_of(row.live_bytes, going->amount.bytes);
+    row.live_blocks = sum_of(row.live_blocks, going->amount.blocks);
+    row.mapped_bytes = sum_of(row.mapped_bytes, going->mapped_bytes);
+    row.arena_bytes = sum_of(row.arena_bytes, going->arena_bytes);
+    self->going = (struct usage_going){0};
+    return row;
+}
+
+/* Of moments of the same size the one that tells most of it, and of such the last. */
+static bool is_higher(const struct usage_row *row, const struct usage_row *highest)
+{
+    if (size_of(row) != size_of(highest))
+        return size_of(row) > size_of(highest);
+    return row->live_bytes >= highest->live_bytes;
+}
+
 int reduce_usage_field(struct reduce_usage *self, uint64_t kind, uint64_t value)
 {
     struct usage_row *added;
@@ -50,9 +81,9 @@ int reduce_usage_field(struct reduce_usage *self, uint64_t kind, uint64_t value)
     if (page_vec_reserve(&self->rows, self->rows.n + 1) != 0)
         return -1;
     added = &self->rows.items[self->rows.n++];
-    *added = self->last = self->now;
+    *added = self->last = row_of_now(self);
     self->n_taken++;
-    if (size_of(added) >= size_of(&self->highest)) /* of equals the last: it knows more */
+    if (is_higher(added, &self->highest))
         self->highest = *added;
     return 0;
 }

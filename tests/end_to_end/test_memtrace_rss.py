@@ -16,6 +16,7 @@ from typing import Any
 import pytest
 
 from case_runs import COMMANDS, memtrace
+from native_programs import build
 from proftrace.model.load import load_profile
 from proftrace.model.profile import Profile
 from proftrace.views.rss import EQUATION, explain
@@ -27,6 +28,7 @@ C = (
     "c = ctypes.CDLL(None)\n"
     "c.malloc.restype, c.malloc.argtypes = ctypes.c_void_p, [ctypes.c_size_t]\n"
     "c.free.argtypes = [ctypes.c_void_p]\n"
+    "c.realloc.restype, c.realloc.argtypes = c.malloc.restype, [ctypes.c_void_p, ctypes.c_size_t]\n"
     "c.memset.argtypes = [ctypes.c_void_p, ctypes.c_int, ctypes.c_size_t]\n"
     "def make(size, n):\n"
     "    blocks = [c.malloc(size) for _ in range(n)]\n"
@@ -133,6 +135,42 @@ def test_memory_that_was_there_for_a_while_is_in_the_peak(tmp_path: Path) -> Non
     rss = rss_of(run(tmp_path, program))
     assert rss["peak"]["rss"] - rss["end"]["rss"] > 55 * MIB
     assert rss["peak"]["recorded_live_bytes"] > 60 * MIB
+    assert rss["end"]["recorded_live_bytes"] < 10 * MIB
+
+
+@pytest.mark.parametrize(
+    ("ending", "options"),
+    [
+        ("c.free(b)", []),
+        ("c.free(c.realloc(b, 100))", []),
+        ("a = None", []),
+        ("del o", ["--trace-python-allocators"]),
+        ("c.free(b)", ["--aggregate"]),
+    ],
+    ids=["free", "realloc", "munmap", "object", "free, sums"],
+)
+def test_what_is_seen_while_a_block_is_given_back_is_of_before(
+    tmp_path: Path, ending: str, options: list[str]
+) -> None:
+    library = tmp_path / "slow_release.so"
+    build("slow_release.c", library)
+    made = {
+        "a": "a = mmap.mmap(-1, 60 << 20, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)\n"
+        "for at in range(0, 60 << 20, 4096): a[at] = 1\n",
+        "d": "o = bytes(range(1, 64)) * (1 << 20)\n",
+        "c": "(b,) = make(60 << 20, 1)\n",
+    }[ending[0]]
+    program = f"{C}{made}{ending}\nx = [bytearray(1000) for _ in range(100)]\ntime.sleep(0.05)\n"
+    path = run(tmp_path, program, *options, env={"LD_PRELOAD": str(library)})
+    rss = rss_of(path)
+    assert rss["peak"]["rss"] - rss["end"]["rss"] > 55 * MIB
+    assert rss["peak"]["recorded_live_bytes"] > 60 * MIB
+    # The call takes ten intervals, and nothing of the block is gone before its end.
+    usage = load_profile(str(path)).usage
+    assert usage is not None
+    full = [one for one in usage.moments if one.rss - usage.end.rss > 59 * MIB]
+    assert len(full) >= 5
+    assert min(one.live_bytes for one in full) > 60 * MIB
     assert rss["end"]["recorded_live_bytes"] < 10 * MIB
 
 
@@ -342,6 +380,39 @@ def test_processes_are_explained_one_by_one_and_together(tmp_path: Path) -> None
     assert max(peaks) <= together["rss"] <= sum(peaks)
     assert together["num_processes"] == 3
     assert together["rss"] > 60 * MIB
+
+
+def test_a_followed_child_that_allocates_nothing_is_explained_too(tmp_path: Path) -> None:
+    library = tmp_path / "silent.so"
+    (tmp_path / "silent.c").write_text(
+        "#include <sys/wait.h>\n#include <unistd.h>\n"
+        "int silent(void) { pid_t pid = fork(); if (pid == 0) _exit(7);\n"
+        "    int status; waitpid(pid, &status, 0); return WEXITSTATUS(status); }\n"
+    )
+    subprocess.run(["gcc", "-shared", "-fPIC", "-o", library, tmp_path / "silent.c"], check=True)
+    text = f"import ctypes\nassert ctypes.CDLL({str(library)!r}).silent() == 7\n"
+    path = run(tmp_path, text, "--follow-fork")
+    (child,) = tmp_path.glob(f"{path.name}.*")
+    end = rss_of(child)["end"]
+    assert end["rss"] > 2 * MIB
+    assert not end["allocator_slack_is_estimate"]
+
+
+def test_what_came_after_the_last_event_is_seen_at_the_end(tmp_path: Path) -> None:
+    program = C + (
+        "a = mmap.mmap(-1, 64 << 20, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)\n"
+        "place = ctypes.addressof(ctypes.c_char.from_buffer(a))\n"
+        "pid = os.fork()\n"
+        "if pid == 0:\n"
+        "    c.memset(place, 1, 64 << 20)\n"
+        "    os._exit(0)\n"
+        "assert os.wait() == (pid, 0)\n"
+    )
+    path = run(tmp_path, program, "--follow-fork")
+    (child,) = tmp_path.glob(f"{path.name}.*")
+    rss = rss_of(child)
+    assert rss["end"]["anonymous"] > 64 * MIB
+    assert rss["peak"]["anonymous"] > 64 * MIB
 
 
 def test_old_captures_have_no_such_section() -> None:
