@@ -31,6 +31,8 @@ def add_config_options(parser: argparse.ArgumentParser) -> None:
 class RunParser(FlagWords, TargetParser):
     """The parser of `lprof`."""
 
+    reads_standard_input = True
+
 
 def parse_with_config(parser: RunParser, words: Sequence[str]) -> tuple[argparse.Namespace, Target]:
     """Return the options and the target of a command line, with the defaults of a file.

@@ -12,6 +12,7 @@ from proftrace.cli.lprof_config import (
     parse_with_config,
 )
 from proftrace.cli.lprof_show import add_table_options, table_arguments
+from proftrace.cli.lprof_stdin import with_text
 from proftrace.cli.lprof_targets import add_target_options, read_targets
 from proftrace.cli.lprof_values import interval, parts_folder, readable
 from proftrace.cli.options import add_version
@@ -23,6 +24,8 @@ DESCRIPTION = """\
 Run a Python program and record hits and time of each line of the functions that are decorated with
 @profile (a builtin under lprof; `from proftrace import profile` works everywhere).
 """
+# What a program is called that has no name.
+_NAMELESS = {"command": "lprof-command", "stdin": "lprof-stdin"}
 
 
 def run_parser(epilog: str = "") -> RunParser:
@@ -65,9 +68,10 @@ def run(words: list[str], epilog: str) -> int:
         parser.print_usage(sys.stderr)
         return 2
     options, target = parse_with_config(parser, words)
+    target = with_text(target)
     check_target(target)
     targets = read_targets(options, target)
-    base = "lprof-command" if target.kind == "command" else target.base_name()
+    base = _NAMELESS.get(target.kind) or target.base_name()
     output = resolve_output(options.outfile or f"{base}.lprof", replace=True)
     if target.kind == "script":
         refuse_to_replace(output, target.value)

@@ -19,6 +19,7 @@ from proftrace.units import printable
 
 # Not of the standard library, and there to run other code.
 _RUNNERS = ("pytest", "coverage")
+_TEXTS = ("command", "stdin")
 _BUILTIN_KINDS = ("built-in", "frozen")
 
 
@@ -191,14 +192,14 @@ class _Finder:
         return self._script
 
     def _script_text(self) -> str | None:
-        if self._target.kind == "command":
+        if self._target.kind in _TEXTS:
             return self._target.value
         return _read(self._script_file())
 
     def program_folder(self) -> str:
         """Return the folder whose code is the program's own; for a lone module, its file. What runs
         other code (`-m unittest`) runs that of the current folder."""
-        if self._target.kind == "command":
+        if self._target.kind in _TEXTS:
             return os.getcwd()
         if self._script is not None:
             return _folder_of(self._script)

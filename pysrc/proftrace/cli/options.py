@@ -36,6 +36,8 @@ class TargetParser(Parser):
     split here first and argparse sees only those in front of the target.
     """
 
+    reads_standard_input = False  # whether the target may be there
+
     def __init__(self, prog: str, **settings: Any) -> None:
         self._value_options: set[str] = set()
         self._number_options: set[str] = set()  # whose value may be left out
@@ -64,7 +66,7 @@ class TargetParser(Parser):
         options = self.parse_args(own)
         if target is None:
             self.error("nothing to run: name a script, -m module or -c code")
-        if target.kind == "script" and target.value == "-":
+        if target.kind == "script" and target.value == "-" and not self.reads_standard_input:
             self.error("cannot run a program from standard input: save it to a file")
         if target.kind == "module" and not target.value:
             self.error("option -m needs the name of a module")

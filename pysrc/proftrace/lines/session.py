@@ -13,7 +13,7 @@ from proftrace.lines.decorator import profile
 from proftrace.lines.follow import follow
 from proftrace.lines.register import Register, warn
 from proftrace.lines.setup import own_argv, run_setup
-from proftrace.lines.sources import SourceTexts
+from proftrace.lines.sources import SourceTexts, decode_source
 from proftrace.lines.targets import Targets
 
 TYPE_CHECKING = False
@@ -59,7 +59,8 @@ def start(settings: Mapping[str, object]) -> None:
     describe_run(program, argv, settings.get("targets") is not None)
     folder = os.getcwd()
     command = _command_text(argv)
-    register = Register(SourceTexts(folder, command, program or None))
+    script = program if command is None else None
+    register = Register(SourceTexts(folder, command, script or None))
     running = register
     wanted: Mapping[str, object] | None = settings.get("targets")  # type: ignore[assignment]
     targets = None if wanted is None else Targets(wanted, folder, _is_own_command(command))
@@ -146,12 +147,23 @@ def _never_started() -> bool:
 
 
 def _command_text(argv: Sequence[str]) -> str | None:
-    """Return the program of `python -c`, which is in no file."""
+    """Return the program of `python -c` or `python -`, which is in no file."""
     words = sys.orig_argv
+    if list(argv[:1]) == ["-"]:
+        return _text_on_standard_input()
     if list(argv[:1]) != ["-c"] or "-c" not in words:
         return None
     position = words.index("-c") + 1
     return words[position] if position < len(words) else None
+
+
+def _text_on_standard_input() -> str | None:
+    """Return what the interpreter is going to read there, if that takes nothing away from it."""
+    try:
+        start = os.lseek(0, 0, os.SEEK_CUR)
+        return decode_source(os.pread(0, os.fstat(0).st_size - start, start))
+    except (OSError, ValueError):  # a pipe, or nothing at all
+        return None
 
 
 def _is_own_command(text: str | None) -> bool:

@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 
 # File systems take the time from a clock that goes in steps of up to 10 ms.
 CLOCK_STEP_NS = 50_000_000
+# The files of `python -c` and `python -`.
+TEXT_NAMES = ("<string>", "<stdin>")
 _BOM = b"\xef\xbb\xbf"
 
 
@@ -35,8 +37,8 @@ class SourceTexts:
     ) -> None:
         """Keep what the program may change: its folder, its own text, the time of the start.
 
-        `start_folder` is where relative file names start, `command_text` the text of `python -c`,
-        `script` the path of the script, whose text is read before it runs.
+        `start_folder` is where relative file names start, `command_text` the program's if it
+        is in no file, `script` the path of the script, whose text is read before it runs.
         """
         self._start_folder = start_folder
         self._command_text = command_text
@@ -66,7 +68,7 @@ class SourceTexts:
             cached = _text_from_linecache(name)
             if cached is not None:
                 yield cached, True
-            if name == "<string>" and _is_main(namespace) and self._command_text:
+            if name in TEXT_NAMES and _is_main(namespace) and self._command_text:
                 yield self._command_text, True
             return
         if self._script_text is not None and os.path.join(self._start_folder, name) == self._script:

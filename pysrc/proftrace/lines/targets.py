@@ -11,6 +11,7 @@ import sys
 
 from proftrace.lines.globs import matches
 from proftrace.lines.selection import CannotProfileError, find_code
+from proftrace.lines.sources import TEXT_NAMES
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -28,7 +29,7 @@ class Targets:
 
     def __init__(self, settings: Mapping[str, object], start_folder: str, is_command: bool) -> None:
         """`settings`: see `cli/lprof_targets.py`, which makes them; `start_folder` is where
-        relative file names start; `is_command`: the program is the text of `python -c`.
+        relative file names start; `is_command`: the program is a text without a file.
         """
         self._is_command = is_command
         self._start_folder = start_folder
@@ -82,7 +83,7 @@ class Targets:
     def _reason_for_file(self, name: str, module: str) -> str | None:
         """Return what wants all of a file: a path, or "" for --all and --include; None: nothing."""
         if name.startswith("<"):
-            is_main = self._is_command and module in (*_MAIN, self._script) and name == "<string>"
+            is_main = self._is_command and module in (*_MAIN, self._script) and name in TEXT_NAMES
             return "" if self._all is not None and is_main else None
         for path in self._all_names_of(name):
             for wanted in self._paths:

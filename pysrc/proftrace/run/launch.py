@@ -35,7 +35,7 @@ PACKAGE_ROOT = os.path.dirname(os.path.dirname(_HERE))
 
 type SettingsValue = str | int | float | bool | list[str] | None
 type Setting = SettingsValue | dict[str, SettingsValue]
-type TargetKind = Literal["script", "module", "command"]
+type TargetKind = Literal["script", "module", "command", "stdin"]
 
 
 class _Values:
@@ -52,7 +52,8 @@ class _Values:
 
 
 class Target(_Values):
-    """What to run: a script (also a folder or zip file), a module or the text of a program."""
+    """What to run: a script (also a folder or zip file), a module or the text of a program, which
+    may be on standard input."""
 
     def __init__(self, kind: TargetKind, value: str, args: tuple[str, ...] = ()) -> None:
         self.kind: TargetKind = kind
@@ -65,12 +66,15 @@ class Target(_Values):
             return ["-m", self.value, *self.args]
         if self.kind == "command":
             return ["-c", self.value, *self.args]
+        if self.kind == "stdin":
+            return ["-", *self.args]
         # A name that looks like an option needs the mark that ends the interpreter's own options.
         return [*(["--"] if self.value.startswith("-") else []), self.value, *self.args]
 
     def program_argv(self) -> list[str]:
         """Return `sys.argv` as the program is going to see it (for -m: with the module's name)."""
-        return ["-c" if self.kind == "command" else self.value, *self.args]
+        nameless = {"command": "-c", "stdin": "-"}
+        return [nameless.get(self.kind, self.value), *self.args]
 
     def base_name(self) -> str:
         """Return the text that names output files after this target."""

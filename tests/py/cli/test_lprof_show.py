@@ -122,7 +122,6 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         (["-o", "no/folder/x", "-c", "1"], 1, "there is no folder"),
         (["-o", "/", "-c", "1"], 1, "it is a folder"),
         (["-v"], 2, "nothing to run"),
-        (["-"], 2, "standard input"),
     ],
 )
 def test_errors(
