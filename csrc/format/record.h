@@ -156,6 +156,7 @@ enum cold_reason {
     COLD_MEMORY = 8,  /* memory was out */
     COLD_JIT = 9,     /* the interpreter compiles to machine code */
     COLD_STACKS = 10, /* greenlets: frames that stand where no thread's chain shows them */
+    COLD_SLOW = 11,   /* its lines take so long that the clock is the better one */
 };
 
 /*

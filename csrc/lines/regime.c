@@ -67,6 +67,13 @@ bool regime_is_due(const struct lines_code *code)
     return code->events_until_hot != UINT64_MAX && count_events(code, NULL) >= due;
 }
 
+void regime_postpone(struct lines_code *code)
+{
+    uint64_t n_events = count_events(code, NULL), n_more = n_events / 4;
+    code->reason = COLD_SLOW;
+    code->events_until_hot = n_events + (n_more > USUAL_EVENTS ? n_more : USUAL_EVENTS);
+}
+
 void regime_refuse(struct lines_code *code, enum cold_reason reason, bool is_final)
 {
     code->reason = (uint8_t)reason;

@@ -50,6 +50,9 @@ void regime_forbid(enum cold_reason reason);
 /* Whether a code object had enough events by now; cheap. */
 bool regime_is_due(const struct lines_code *code);
 
+/* It stays cold as the clock suits it (slow_code.h); that is asked again before long. */
+void regime_postpone(struct lines_code *code);
+
 /* It stays cold for a reason; asks again after as many events as it had, unless that is useless. */
 void regime_refuse(struct lines_code *code, enum cold_reason reason, bool is_final);
 

@@ -46,6 +46,13 @@ struct lines_meta {
     uint32_t value_bytes;
 };
 
+/* What a code object and its events took when that was last looked at (slow_code.h). */
+struct slow_mark {
+    uint64_t cost;
+    int64_t own;
+    int64_t inclusive;
+};
+
 /*
  * One code object. The cold regime counts it by LINE events (account.h). A code object that gets
  * another way of counting keeps its place here; `regime` says which one it is in.
@@ -75,6 +82,7 @@ struct lines_code {
     uint32_t n_credits;
     struct hot_code *hot;      /* NULL until it was hot once (regime.h) */
     uint64_t events_until_hot; /* 0: as for all; UINT64_MAX: never */
+    struct slow_mark slow_mark;
 };
 
 /* What the caller knows of a code object; everything is copied. */

@@ -92,7 +92,7 @@ void sample_mask_changed(void);
  * An event costs a little inside the evaluation loop too, where it cannot be told from the program:
  * so much for each tick outside of it. Measured, see docs/internals/line-accounting.md.
  */
-#define SAMPLE_LOOP_SHARE 0.2
+#define SAMPLE_LOOP_SHARE 0.1
 
 /* ---- for the result ------------------------------------------------------------------------- */
 

@@ -27,10 +27,10 @@ static int64_t without_loop(uint64_t ticks, uint64_t lost)
     return (int64_t)(inside > ticks ? 0 : ticks - inside);
 }
 
-/* The share of a cost inside the evaluation loop is known to about its half, everywhere alike. */
+/* What a cost is inside the evaluation loop may be nothing or twice as much, everywhere alike. */
 static double loop_square(uint64_t lost)
 {
-    double error = (double)lost * SAMPLE_LOOP_SHARE / 2;
+    double error = (double)lost * SAMPLE_LOOP_SHARE;
     return error * error;
 }
 

@@ -4,6 +4,7 @@
 #include "base/ticks.h"
 #include "lines/sample.h"
 #include "lines/sample_rest.h"
+#include "lines/slow_code.h"
 #include "python/code_facts.h"
 #include "python/counting.h"
 #include "python/newcomers.h"
@@ -241,11 +242,21 @@ static void turn_all_cold(enum cold_reason reason)
 
 /* ---- asking ---------------------------------------------------------------------------------- */
 
+/* Tests want everything hot; without the GIL, nothing is, and other threads go on counting. */
+static bool may_stay_cold(struct lines_code *code)
+{
+    if (is_allowed_without_samples || COMPAT_IS_FREE_THREADED || !slow_code_suits_clock(code))
+        return false;
+    regime_postpone(code);
+    return true;
+}
+
 NOINLINE PyObject *hot_ask(struct lines_thread *thread)
 {
     struct lines_code *code = registry_find(thread->top->key);
     uint64_t raw = ticks_now();
-    if (regime_ask_mask != UINT64_MAX && code != NULL && regime_is_due(code) && !is_impossible()) {
+    if (regime_ask_mask != UINT64_MAX && code != NULL && regime_is_due(code) &&
+        !may_stay_cold(code) && !is_impossible()) {
         enum cold_reason reason = other_tools_find(events.tool_id);
         if (reason == COLD_UNASKED) {
             turn_hot(code, raw);

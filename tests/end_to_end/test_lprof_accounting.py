@@ -9,7 +9,7 @@ from pathlib import Path
 
 from case_runs import lprof
 from proftrace.model.load import load_profile
-from proftrace.model.profile import NO_FUNCTION, Profile
+from proftrace.model.profile import NO_FUNCTION, REGIME_COLD, REGIME_HOT, Profile
 
 MILLISECOND = 1_000_000
 
@@ -499,3 +499,40 @@ def test_the_calibration_is_in_the_file_and_nowhere_else(tmp_path: Path) -> None
     assert [function_name(profile, function) for function in profile.calls.function] == ["f"]
     assert profile.calls.exclusive_error[0] > 0
     assert profile.calls.inclusive_error[0] > 0
+
+
+SLOW_AND_QUICK = """\
+def slow(data):
+    for _ in range(1500):
+        sum(data)
+        sum(data)
+
+def quick():
+    total = 0
+    for i in range(3000):
+        total += i
+
+def both(data, n):
+    for _ in range(n):
+        sum(data)
+
+profile(slow)(range(1000))
+profile(quick)()
+profile(both)(range(1000), 4000)
+both((), 20000)
+"""
+
+
+def test_busy_code_of_slow_lines_stays_with_the_clock(tmp_path: Path) -> None:
+    """There the clock costs nothing and is truer; the answer is asked for again."""
+    profile = record(tmp_path, SLOW_AND_QUICK)
+    names = [function_name(profile, function) for function in profile.calls.function]
+    regimes = dict(zip(names, profile.calls.regime, strict=True))
+    assert regimes == {"slow": REGIME_COLD, "quick": REGIME_HOT, "both": REGIME_HOT}
+    hits = line_values(profile, "hits")
+    assert (hits[2], hits[3], hits[4]) == (1501, 1500, 1500)
+    assert (hits[8], hits[9]) == (3001, 3000)
+    assert (hits[12], hits[13]) == (24002, 24000)
+    shown = lprof(["show", "--stats", "out.lprof"], tmp_path)
+    assert (shown.status, shown.stderr) == (0, "")
+    assert "its lines take long, which the clock sees best" in shown.stdout

@@ -53,7 +53,7 @@ def measured(
     """Yield how the run was measured: the regime, the sampling, the cost of a probe."""
     reasons = fallbacks(stats)
     for profile in profiles:
-        if regime := profile.meta.get("regime") or _unsaid_regime(profile, reasons):
+        if regime := profile.meta.get("regime") or _unsaid_regime(profile, stats):
             yield f"measured by: {printable(regime)}"
         if sampling := ", ".join(_sampling(_object(profile.meta.get("sampling")))):
             yield f"sampling: {printable(sampling)}"
@@ -69,10 +69,11 @@ def measured(
         yield f"the clock had to do for {functions}: {reason}"
 
 
-def _unsaid_regime(profile: Profile, reasons: Mapping[str, int]) -> str:
+def _unsaid_regime(profile: Profile, stats: Mapping[FunctionKey, FunctionStats]) -> str:
     """Return the regime of a run in which no function came to be counted by blocks."""
     if profile.meta.get("tool") != "lprof":
         return ""
+    reasons = dict.fromkeys(reason for one in stats.values() for reason in one.reasons)
     return f"clock: {', '.join(reasons) or 'no function was busy'}"
 
 

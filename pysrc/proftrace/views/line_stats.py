@@ -29,8 +29,9 @@ _COLD_REASONS = {
     8: "memory was out",
     9: "this interpreter compiles to machine code",
     10: "the program has greenlets",
+    11: "its lines take long, which the clock sees best",
 }
-COLD_BY_CHOICE = _COLD_REASONS[1]
+COLD_BY_CHOICE = frozenset({_COLD_REASONS[1], _COLD_REASONS[11]})
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,6 +145,6 @@ def fallbacks(stats: Mapping[FunctionKey, FunctionStats]) -> dict[str, int]:
     found: dict[str, int] = {}
     for one in stats.values():
         for reason in one.reasons:
-            if reason != COLD_BY_CHOICE:
+            if reason not in COLD_BY_CHOICE:
                 found[reason] = found.get(reason, 0) + 1
     return found
