@@ -18,6 +18,7 @@ struct own_range {
 
 static struct own_range ranges[MOST_RANGES];
 static uint32_t n_ranges, range_lock;
+static uint64_t n_range_bytes;
 
 static bool lock(void)
 {
@@ -37,8 +38,10 @@ void own_pages_note(const void *at, size_t n_bytes, bool shared)
 {
     if (!lock())
         return;
-    if (n_ranges < MOST_RANGES)
+    if (n_ranges < MOST_RANGES) {
         ranges[n_ranges++] = (struct own_range){(uintptr_t)at, n_bytes, shared};
+        n_range_bytes += n_bytes;
+    }
     unlock();
 }
 
@@ -49,10 +52,16 @@ void own_pages_forget(const void *at)
     for (uint32_t i = n_ranges; i-- > 0;) {
         if (ranges[i].at != (uintptr_t)at)
             continue;
+        n_range_bytes -= ranges[i].n_bytes;
         ranges[i] = ranges[--n_ranges];
         break;
     }
     unlock();
+}
+
+uint64_t own_pages_bytes(void)
+{
+    return __atomic_load_n(&n_range_bytes, __ATOMIC_RELAXED);
 }
 
 static uint64_t resident_in(int fd, const struct own_range *range, uint64_t page_bytes)

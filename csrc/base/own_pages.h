@@ -14,6 +14,9 @@
 void own_pages_note(const void *at, size_t n_bytes, bool shared);
 void own_pages_forget(const void *at);
 
+/* Bytes of them, in memory or not. */
+uint64_t own_pages_bytes(void);
+
 /* Bytes of them that are in memory now. One caller at a time. */
 void own_pages_resident(uint64_t *anonymous, uint64_t *shared);
 

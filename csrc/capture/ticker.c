@@ -31,6 +31,7 @@ struct ticker {
     uint64_t interval_ns;
     long parent;
     pid_t pid;
+    struct proc_status status;
     struct ticker_sample samples[TICKER_SAMPLES];
     _Alignas(16) uint8_t stack[STACK_BYTES];
 };
@@ -112,7 +113,7 @@ static void tick(struct ticker *ticker)
     struct ticker_sample sample = {.turn = __atomic_load_n(&ticker->turn, __ATOMIC_SEQ_CST)};
     sample.mono_ns = now_ns();
     __atomic_fetch_or(ticker->attention, ticker->bits, __ATOMIC_SEQ_CST);
-    if (!proc_status_read(&sample.resident) || !try_lock(ticker))
+    if (!proc_status_read(&ticker->status, false, &sample.resident) || !try_lock(ticker))
         return;
     if (ticker->n != 0 && ticker->samples[0].turn != sample.turn)
         ticker->n = 0;
@@ -156,6 +157,7 @@ struct ticker *ticker_start(uint64_t interval_ns, uint32_t *attention, uint32_t 
     ticker->attention = attention;
     ticker->bits = bits;
     ticker->interval_ns = interval_ns;
+    ticker->status.page_bytes = (uint64_t)sysconf(_SC_PAGESIZE);
     ticker->parent = getpid();
     signals_block(&before); /* it has no use for the program's handlers */
     ticker->pid = clone(run, ticker->stack + STACK_BYTES, CLONE_VM | CLONE_UNTRACED, ticker);

@@ -8,8 +8,11 @@
 #include "interp/pymalloc.h"
 
 #include <errno.h>
+#include <unistd.h>
 
-#define DETAIL_SHARE 100 /* of the time */
+#define DETAIL_SHARE 400 /* of the time */
+#define HEIGHT_SHARE 100
+#define OWN_PAGES_EVERY 8u
 
 static uint64_t arena_bytes = 1u << 20;
 static uint32_t looking; /* 1: a thread is at it */
@@ -22,7 +25,9 @@ void usage_note_arena_bytes(uint64_t n_bytes)
 void usage_start_locked(const struct capture_options *options)
 {
     struct usage *usage = &capture.usage;
-    *usage = (struct usage){.interval_ns = options->interval_ns, .start_ns = mono_now_ns()};
+    *usage = (struct usage){.interval_ns = options->interval_ns,
+                            .start_ns = mono_now_ns(),
+                            .status.page_bytes = (uint64_t)sysconf(_SC_PAGESIZE)};
     for (unsigned i = 0; i < USAGE_FIELDS; i++)
         usage->values[i] = UINT64_MAX;
     usage_go_on_locked();
@@ -119,18 +124,30 @@ static void look_at_arenas(void)
     write_field(USAGE_ARENA_USED, view.used_bytes);
 }
 
-static void look_at_details(void)
+/* The kernel walks over them. They are few, and grow at their beginning for the most part. */
+static void look_at_own_pages(bool all)
+{
+    struct usage *usage = &capture.usage;
+    const uint64_t n_bytes = own_pages_bytes();
+    uint64_t own_anonymous, own_shared;
+    if (!all && usage->n_details++ % OWN_PAGES_EVERY != 0 &&
+        n_bytes <= usage->own_range_bytes + usage->own_range_bytes / OWN_PAGES_EVERY)
+        return;
+    usage->own_range_bytes = n_bytes;
+    own_pages_resident(&own_anonymous, &own_shared);
+    write_field(USAGE_OWN_ANONYMOUS, own_anonymous);
+    write_field(USAGE_OWN_SHARED, own_shared);
+}
+
+static void look_at_details(bool all)
 {
     struct heap_account heap;
-    uint64_t own_anonymous, own_shared;
     if (heap_account_read(&heap)) {
         write_field(USAGE_HEAP, heap.taken_bytes);
         write_field(USAGE_HEAP_FREE, heap.free_bytes);
     }
     look_at_arenas();
-    own_pages_resident(&own_anonymous, &own_shared);
-    write_field(USAGE_OWN_ANONYMOUS, own_anonymous);
-    write_field(USAGE_OWN_SHARED, own_shared);
+    look_at_own_pages(all);
 }
 
 enum look_kind { LOOK_IN_TURN, LOOK_ALL, LOOK_SIZE_ONLY };
@@ -138,24 +155,27 @@ enum look_kind { LOOK_IN_TURN, LOOK_ALL, LOOK_SIZE_ONLY };
 static bool wants_details(enum look_kind kind, uint64_t now_ns, uint64_t size)
 {
     const struct usage *usage = &capture.usage;
+    const uint64_t height = usage->detailed_bytes;
     if (kind != LOOK_IN_TURN)
         return kind == LOOK_ALL;
-    /* What a new height consists of is worth the time. */
-    return now_ns >= usage->next_detail_ns ||
-           size > usage->detailed_bytes + usage->detailed_bytes / 32;
+    /* What a new height consists of is worth some time, a much larger one any. */
+    return now_ns >= usage->next_detail_ns || size > height + height / 4 ||
+           (size > height + height / 32 && now_ns >= usage->next_height_ns);
 }
 
 static void look(uint64_t now_ns, enum look_kind kind)
 {
     struct usage *usage = &capture.usage;
     struct resident resident;
-    uint64_t size;
-    if (!proc_status_read(&resident))
+    uint64_t size, taken_ns;
+    if (!proc_status_read(&usage->status, kind == LOOK_ALL, &resident))
         return;
     size = resident.anonymous + resident.file + resident.shared;
     if (wants_details(kind, now_ns, size)) {
-        look_at_details();
-        usage->next_detail_ns = now_ns + (mono_now_ns() - now_ns) * DETAIL_SHARE;
+        look_at_details(kind == LOOK_ALL);
+        taken_ns = mono_now_ns() - now_ns;
+        usage->next_detail_ns = now_ns + taken_ns * DETAIL_SHARE;
+        usage->next_height_ns = now_ns + taken_ns * HEIGHT_SHARE;
         if (size > usage->detailed_bytes)
             usage->detailed_bytes = size;
     }
