@@ -21,6 +21,7 @@ from urllib.parse import unquote
 
 from proftrace.model.load import load_profile
 from proftrace.model.profile import Profile
+from proftrace.views.selection import Selection
 
 CASES = Path(__file__).parent / "cases"
 COMMANDS = Path(sys.executable).parent
@@ -270,6 +271,31 @@ def csv_rows(capture: Path, *options: str) -> list[Row]:
                 int(row["tid"]),
                 row["thread_name"],
                 tuple(frames),
+            )
+        )
+    return rows
+
+
+def top_rows(capture: Path, selection: Selection) -> list[Row]:
+    """Return the same with the innermost frame only, for stacks that are too deep to be text."""
+    profile = load_profile(str(capture))
+    strings, functions = profile.strings, profile.functions
+    sizes, blocks = selection.columns(profile)
+    rows = []
+    for row, stack in enumerate(profile.samples.stack):
+        frame = profile.stacks.frame[stack]
+        function = profile.frames.function[frame]
+        file = strings[functions.file[function]]
+        place = (profile.short_name(function), file, profile.frames.line[frame])
+        thread = profile.samples.thread[row]
+        rows.append(
+            Row(
+                str(profile.samples.allocator[row]),
+                blocks[row],
+                sizes[row],
+                profile.threads.tid[thread],
+                strings[profile.threads.name[thread]],
+                (place,) if stack else (),
             )
         )
     return rows

@@ -21,7 +21,7 @@ from proftrace.cli.output import refuse_to_replace
 from proftrace.errors import CaptureFileError
 from proftrace.model.load import append_logs, symbolize_logs
 from proftrace.model.profile import Profile
-from proftrace.render.base import write_output, write_stepwise
+from proftrace.render.base import write_output, write_pieces, write_stepwise
 from proftrace.render.place import check_output
 from proftrace.render.terminal import terminal_of
 from proftrace.units import format_count, printable
@@ -122,13 +122,14 @@ def transform(words: Sequence[str]) -> int:
     _add_output(parser, "the file (default: memtrace-csv-<capture>.csv)")
     _add_selection(parser)
     options = _parse(parser, words)
-    from proftrace.render.csv import CsvOptions, render_csv
+    from proftrace.render.csv import CsvOptions, csv_pieces
 
     output = _output(options, "csv", "csv")
     selection = _selection(options)
     profile = load_captures(options)
     _say_notes(profile, selection)
-    return _write(output, render_csv(profile, CsvOptions(selection=selection)), options)
+    write_pieces(output, csv_pieces(profile, CsvOptions(selection=selection)), options.force)
+    return _wrote(output)
 
 
 def merge(words: Sequence[str]) -> int:
@@ -144,9 +145,7 @@ def merge(words: Sequence[str]) -> int:
     with write_stepwise(output, options.force) as descriptor:
         for path in captures:
             append_logs(path, descriptor)
-    if output != "-":
-        print(f"Wrote {printable(output)}")
-    return 0
+    return _wrote(output)
 
 
 def symbolize(words: Sequence[str]) -> int:
@@ -284,6 +283,10 @@ def _say_notes(profile: Profile, selection: Selection) -> list[str]:
 
 def _write(output: str, text: str, options: Namespace) -> int:
     write_output(output, text, options.force)
+    return _wrote(output)
+
+
+def _wrote(output: str) -> int:
     if output != "-":
         print(f"Wrote {printable(output)}")
     return 0

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 
 from proftrace.errors import OutputError
@@ -54,6 +54,23 @@ def write_stepwise(path: str, force: bool) -> Iterator[int]:
                 yield descriptor
     except OSError as error:
         raise OutputError(f"cannot write {printable(path)}: {error.strerror}") from None
+
+
+def write_pieces(path: str, pieces: Iterable[str], force: bool) -> None:
+    """Do what `write_output` does with a text that may be too long to have in memory at once."""
+    if path == "-":
+        check_output(path, force)
+        sys.stdout.flush()
+        for piece in pieces:
+            sys.stdout.buffer.write(piece.encode("utf-8", "backslashreplace"))
+        sys.stdout.flush()
+        return
+    with (
+        write_stepwise(path, force) as descriptor,
+        open(descriptor, "wb", closefd=False, buffering=1 << 20) as file,
+    ):
+        for piece in pieces:
+            file.write(piece.encode("utf-8", "backslashreplace"))
 
 
 def _replace(path: str, content: bytes) -> None:

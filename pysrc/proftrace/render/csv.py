@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import csv
 import io
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from proftrace.model.profile import ALLOCATOR_NAMES, Profile
@@ -31,6 +32,12 @@ class CsvOptions:
 
 def render_csv(profile: Profile, options: CsvOptions) -> str:
     """Return the table, a header first; rows stand in the order of their first allocation."""
+    return "".join(csv_pieces(profile, options))
+
+
+def csv_pieces(profile: Profile, options: CsvOptions) -> Iterator[str]:
+    """Yield the table row by row: where each call of a deep recursion allocates, the stacks have as
+    many characters as the square of its depth."""
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
     distance = (profile.sample_bytes,) if profile.sample_bytes else ()
@@ -53,7 +60,15 @@ def render_csv(profile: Profile, options: CsvOptions) -> str:
                 *distance,
             )
         )
-    return out.getvalue()
+        yield _take(out)
+    yield _take(out)
+
+
+def _take(out: io.StringIO) -> str:
+    text = out.getvalue()
+    out.seek(0)
+    out.truncate()
+    return text
 
 
 def _places(profile: Profile) -> list[str]:

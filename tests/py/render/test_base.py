@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from proftrace.errors import OutputError
-from proftrace.render.base import check_output, write_output
+from proftrace.render.base import check_output, write_output, write_pieces
 
 
 def test_a_report_gets_the_permissions_of_any_new_file(tmp_path: Path) -> None:
@@ -58,3 +59,27 @@ def test_a_device_is_not_a_file_that_could_be_lost(
     write_output("/dev/null", "x", False)
     write_output("-", "on stdout\n", False)
     assert capfdbinary.readouterr().out == b"on stdout\n"
+
+
+def test_pieces_are_written_as_the_whole_is(
+    tmp_path: Path, capsysbinary: pytest.CaptureFixture[bytes]
+) -> None:
+    pieces = ["a\udcff", "", "é" * 3_000_000]
+    write_output(str(tmp_path / "whole"), "".join(pieces), False)
+    write_pieces(str(tmp_path / "pieces"), iter(pieces), False)
+    write_pieces("-", iter(pieces), False)
+    whole = (tmp_path / "whole").read_bytes()
+    assert whole == (tmp_path / "pieces").read_bytes() == capsysbinary.readouterr().out
+    assert (tmp_path / "whole").stat().st_mode == (tmp_path / "pieces").stat().st_mode
+
+
+def test_pieces_that_fail_leave_nothing_behind(tmp_path: Path) -> None:
+    def fail() -> Iterator[str]:
+        yield "x" * 3_000_000
+        raise KeyError
+
+    with pytest.raises(KeyError):
+        write_pieces(str(tmp_path / "new"), fail(), False)
+    with pytest.raises(OutputError, match="cannot write /dev/full: No space left"):
+        write_pieces("/dev/full", ["x"], False)
+    assert os.listdir(tmp_path) == []

@@ -9,7 +9,7 @@ from urllib.parse import unquote
 import pytest
 
 from helpers import ProfileBuilder, profile_from_text
-from proftrace.render.csv import CsvOptions, render_csv
+from proftrace.render.csv import CsvOptions, csv_pieces, render_csv
 from proftrace.views.selection import Selection
 
 TEXT = """
@@ -47,6 +47,13 @@ def test_the_columns_are_memrays() -> None:
 )
 def test_rows_without_a_selected_block_are_left_out(selection: Selection, sizes: list[str]) -> None:
     assert [row["size"] for row in rows(TEXT, selection)] == sizes
+
+
+def test_the_table_is_made_row_by_row() -> None:
+    profile = profile_from_text(TEXT)
+    pieces = list(csv_pieces(profile, CsvOptions(Selection.ALL)))
+    assert [piece.count("\n") for piece in pieces if piece] == [2, 1, 1, 1]  # a header first
+    assert "".join(pieces) == render_csv(profile, CsvOptions(Selection.ALL))
 
 
 @pytest.mark.parametrize("name", ["a;b", "a|b", "x;1|y;z-py;2", "100%", "%3B", ";", "||", "%"])
