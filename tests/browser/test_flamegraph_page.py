@@ -12,7 +12,7 @@ from axe_playwright_python.sync_playwright import Axe
 
 from browser_page import HOSTILE_TEXTS, Opened, OpenPage
 from helpers import ProfileBuilder, profile_from_text
-from proftrace.model.profile import Profile
+from proftrace.model.profile import UNNAMED, Profile
 from proftrace.render.flamegraph import PEAK, FlamegraphOptions, render
 from proftrace.units import printable
 from proftrace.views.call_tree import CallTree, build_call_tree
@@ -417,7 +417,8 @@ def test_hostile_names_are_shown_as_text(open_page: OpenPage) -> None:
         stack = builder.stack([builder.frame(name, f"/tmp/{name}.py", 3)])
         builder.add(stack, 1000 + number)
     opened = open_page(builder.build(warnings=tuple(HOSTILE)))
-    assert sorted(names_in_view(opened)) == sorted(["<root>", *map(printable, HOSTILE)])
+    names = [printable(name or UNNAMED) for name in HOSTILE]
+    assert sorted(names_in_view(opened)) == sorted(["<root>", *names])
     for rect in opened.state("rects"):
         position = {"x": rect["x"] + 5, "y": rect["y"] + 5}
         opened.page.locator("#canvas").hover(position=position)
