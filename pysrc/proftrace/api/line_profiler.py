@@ -51,8 +51,11 @@ class LineProfiler:
         except (CannotProfileError, ValueError) as error:
             warnings.warn(f"cannot profile {name_of(func)}: {error}", stacklevel=2)
             return
-        self.functions.append(func)
+        self._add_functions(func)
         self._add_codes(codes)
+
+    def _add_functions(self, func: object) -> None:
+        self.functions.extend(self.get_underlying_functions(func) or [func])
 
     def _add_codes(self, codes: list[CodeType]) -> None:
         new = [code for code in codes if id(code) not in self._codes]
@@ -89,7 +92,7 @@ class LineProfiler:
             return 0
         if len(self._codes) == before:
             return 0
-        self.functions.append(func)
+        self._add_functions(func)
         return 1
 
     def add_class(self, cls: type, *, scoping_policy: object = None, wrap: bool = False) -> int:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+import tempfile
 from collections.abc import Mapping, Sequence
 from typing import TextIO
 
@@ -59,6 +60,10 @@ class LineStats:
         return isinstance(other, LineStats) and self.timings == other.timings
 
     __hash__ = None  # type: ignore[assignment]
+
+    def __reduce__(self) -> tuple[object, ...]:
+        """Make pickles and copies of what the files say."""
+        return _from_bytes, (self._files,)
 
     def __repr__(self) -> str:
         return f"<proftrace.LineStats of {len(self.timings)} functions>"
@@ -120,6 +125,16 @@ class LineStats:
         stream.write(render_classic(sections if details else [], options))
         if summarize and not details:
             stream.write(render_summary(sections, options))
+
+
+def _from_bytes(files: Sequence[bytes]) -> LineStats:
+    """Return what the files with these bytes hold."""
+    with tempfile.TemporaryDirectory() as folder:
+        paths = [os.path.join(folder, str(number)) for number in range(len(files))]
+        for path, data in zip(paths, files, strict=True):
+            with open(path, "wb") as file:
+                file.write(data)
+        return LineStats.from_files(*paths)
 
 
 def load_stats(*files: Path) -> LineStats:

@@ -39,7 +39,7 @@ def find_code(thing: object) -> list[Found]:
 
     Raises CannotProfileError if there are none.
     """
-    found = list(_find(thing, _MOST_WRAPPERS))
+    found = list(_find(thing, _MOST_WRAPPERS)) or list(_find(_call_of(thing), _MOST_WRAPPERS))
     if not found:
         raise CannotProfileError(_reason(thing))
     return found
@@ -85,6 +85,16 @@ def _inner_objects(thing: object) -> Iterator[object]:
         wrapped = None
     if wrapped is not None and wrapped is not thing:
         yield wrapped
+
+
+def _call_of(thing: object) -> object:
+    """Return what calling an object calls, where its class says it; None for builtins."""
+    if isinstance(thing, type):
+        return None
+    for base in type(thing).__mro__:
+        if "__call__" in vars(base):
+            return vars(base)["__call__"]
+    return None
 
 
 def _find_in_class(cls: type, steps_left: int) -> Iterator[Found]:

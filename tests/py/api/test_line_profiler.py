@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import copy
 import functools
 import io
+import pickle
 import subprocess
 import sys
 import threading
@@ -213,6 +215,38 @@ def test_what_is_no_function_gets_a_warning() -> None:
     with pytest.warns(UserWarning, match="cannot profile len: it is not written in Python"):
         profiler.add_function(len)
     assert profiler.functions == []
+
+
+def test_an_object_that_can_be_called_leads_to_its_call() -> None:
+    class Caller:
+        def __call__(self, n: int) -> int:
+            return n + 1
+
+    caller = Caller()
+    profiler = LineProfiler()
+    assert (profiler.add_callable(caller), profiler.add_callable(caller)) == (1, 0)
+    assert profiler.runcall(caller, 1) == 2
+    ((key, lines),) = profiler.get_stats().timings.items()
+    assert key[2].endswith("Caller.__call__")
+    assert [n for _, n, _ in lines] == [1]
+
+
+def test_functions_are_what_was_found() -> None:
+    work = make()
+    profiler = LineProfiler()
+    profiler.add_function(functools.partial(work, 1))
+    profiler.add_callable(property(make("other")))
+    assert [function.__name__ for function in profiler.functions] == ["work", "other"]  # type: ignore[attr-defined]
+
+
+def test_results_can_be_pickled_and_copied() -> None:
+    work = make()
+    profiler = LineProfiler(work)
+    profiler.runcall(work, 3)
+    stats = profiler.get_stats()
+    for other in (pickle.loads(pickle.dumps(stats)), copy.deepcopy(stats + stats)):
+        n = len(other.profiles)
+        assert hits(other) == {line: n * count for line, count in calls(3).items()}
 
 
 def test_results_are_printed_stored_and_added_up(tmp_path: Path) -> None:
