@@ -108,6 +108,7 @@ struct sample_line {
     double covered_lost_squares;
     uint64_t lost; /* hot code: weights of discarded samples in which it was the innermost, */
     uint64_t lost_inclusive; /* and of all those that found it */
+    uint64_t inside_due;     /* what events cost inside the evaluation loop, not yet taken out */
     uint32_t samples;        /* in which it was the innermost profiled line */
     uint32_t discarded;      /* the same, but of instrumentation */
     uint32_t mark;           /* the last sample that was added to inclusive */
@@ -134,7 +135,6 @@ struct sample_edge {
     uint64_t inclusive;
     uint64_t exclusive; /* of the callee */
     uint64_t covered;   /* a cold callee: as in sample_line */
-    uint64_t covered_lost;
 };
 
 struct sample_tally {

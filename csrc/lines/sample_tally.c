@@ -180,7 +180,7 @@ static bool any_is_hot(const struct sample_place *places, uint32_t n)
 
 /* The clock of cold code counts this too, for its line and for the call that it is in. */
 static void add_covered(struct sample_tally *tally, const struct sample_clock *clock,
-                        uint64_t weight, bool is_lost)
+                        uint64_t weight)
 {
     struct sample_line *line;
     struct sample_edge *edge;
@@ -189,12 +189,39 @@ static void add_covered(struct sample_tally *tally, const struct sample_clock *c
     line = line_of(tally, &clock->line);
     edge = edge_of(tally, &clock->caller, &clock->line);
     if (line != NULL) {
-        *(is_lost ? &line->covered_lost : &line->covered) += weight;
-        *(is_lost ? &line->covered_lost_squares : &line->covered_squares) +=
-            (double)weight * (double)weight;
+        line->covered += weight;
+        line->covered_squares += (double)weight * (double)weight;
     }
     if (edge != NULL)
-        *(is_lost ? &edge->covered_lost : &edge->covered) += weight;
+        edge->covered += weight;
+}
+
+/* That clock has counted it as cost. */
+static void add_covered_lost(struct sample_tally *tally, const struct sample_clock *clock,
+                             uint64_t weight)
+{
+    struct sample_line *line = clock->line.code == NULL ? NULL : line_of(tally, &clock->line);
+    if (line == NULL)
+        return;
+    line->covered_lost += weight;
+    line->covered_lost_squares += (double)weight * (double)weight;
+}
+
+/*
+ * What is left of a sample's weight without what events cost inside the evaluation loop. It is
+ * taken out here, where every sum that the sample goes into has it alike: so no part gets larger
+ * than the whole. At most a half, since no line that was found takes no time at all.
+ */
+static uint64_t without_loop(struct sample_tally *tally, const struct sample_place *place,
+                             uint64_t weight)
+{
+    struct sample_line *line = place->is_hot ? line_of(tally, place) : NULL;
+    uint64_t inside;
+    if (line == NULL)
+        return weight;
+    inside = line->inside_due < weight / 2 ? line->inside_due : weight / 2;
+    line->inside_due -= inside;
+    return weight - inside;
 }
 
 void tally_add(struct sample_tally *tally, const struct sample_place *places, uint32_t n,
@@ -207,9 +234,10 @@ void tally_add(struct sample_tally *tally, const struct sample_place *places, ui
     }
     tally->samples++;
     tally->mark++;
+    weight = without_loop(tally, &places[0], weight);
     if (places[0].is_hot) {
         add_exclusive(tally, &places[0], weight);
-        add_covered(tally, clock, weight, false);
+        add_covered(tally, clock, weight);
     }
     for (uint32_t i = 0; i < n; i++) {
         if (!places[i].is_hot)
@@ -248,9 +276,10 @@ void tally_discard(struct sample_tally *tally, const struct sample_place *places
     if (line != NULL) {
         line->discarded++;
         line->lost += places[0].is_hot ? weight : 0;
+        line->inside_due += places[0].is_hot ? (uint64_t)((double)weight * SAMPLE_LOOP_SHARE) : 0;
     }
     if (places[0].is_hot)
-        add_covered(tally, clock, weight, true);
+        add_covered_lost(tally, clock, weight);
     for (uint32_t i = 0; i < n && places[0].is_hot; i++)
         if (places[i].is_hot)
             lose(tally, &places[i], weight);

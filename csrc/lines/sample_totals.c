@@ -20,13 +20,6 @@ uint32_t sample_count_edges(void)
     return n;
 }
 
-/* What is left of a time without what events cost inside the evaluation loop. */
-static int64_t without_loop(uint64_t ticks, uint64_t lost)
-{
-    uint64_t inside = (uint64_t)((double)lost * SAMPLE_LOOP_SHARE);
-    return (int64_t)(inside > ticks ? 0 : ticks - inside);
-}
-
 /* What a cost is inside the evaluation loop may be nothing or twice as much, everywhere alike. */
 static double loop_square(uint64_t lost)
 {
@@ -37,12 +30,11 @@ static double loop_square(uint64_t lost)
 static void add_line(struct code_total *code, struct line_total *line,
                      const struct sample_line *sampled)
 {
-    int64_t exclusive = without_loop(sampled->exclusive, sampled->lost) -
-                        without_loop(sampled->covered, sampled->covered_lost);
+    int64_t exclusive = (int64_t)(sampled->exclusive - sampled->covered);
     double squares = sampled->exclusive_squares + sampled->covered_squares +
                      sampled->covered_lost_squares + loop_square(sampled->lost);
     line->exclusive += exclusive;
-    line->inclusive += without_loop(sampled->inclusive, sampled->lost_inclusive);
+    line->inclusive += (int64_t)sampled->inclusive;
     line->samples += sampled->samples;
     line->exclusive_squares += squares;
     line->inclusive_squares += sampled->inclusive_squares + sampled->covered_lost_squares +
@@ -57,37 +49,12 @@ static void add_line(struct code_total *code, struct line_total *line,
 static void add_table(struct account_totals *totals, const struct sample_table *table)
 {
     struct code_total *code = &totals->codes[table->code->id - 1];
-    code->inclusive += without_loop(table->inclusive, table->lost_inclusive);
+    code->inclusive += (int64_t)table->inclusive;
     code->samples += table->samples;
     code->ran_hot |= table->inclusive != 0;
     code->inclusive_squares += table->inclusive_squares + loop_square(table->lost_inclusive);
     for (uint32_t i = 0; i < table->code->n_lines; i++)
         add_line(code, &code->lines[i], &table->lines[i]);
-}
-
-static double part_of(int64_t part, uint64_t whole)
-{
-    return whole == 0 ? 1.0 : (double)part / (double)whole;
-}
-
-/*
- * Takes the probes' time out of a call, of which only the callee is known to have had it: the same
- * part as of all of the callee's time.
- */
-static void leave_probes_out(struct call_total *edge, const struct sample_table *callee)
-{
-    uint64_t own = 0;
-    int64_t own_left = 0;
-    if (callee == NULL)
-        return;
-    for (uint32_t i = 0; i < callee->code->n_lines; i++) {
-        own += callee->lines[i].exclusive;
-        own_left += without_loop(callee->lines[i].exclusive, callee->lines[i].lost);
-    }
-    edge->exclusive = (int64_t)((double)edge->exclusive * part_of(own_left, own));
-    edge->inclusive = (int64_t)((double)edge->inclusive *
-                                part_of(without_loop(callee->inclusive, callee->lost_inclusive),
-                                        callee->inclusive));
 }
 
 static const struct sample_table *table_of(const struct sample_tally *tally, uint32_t id)
@@ -116,9 +83,7 @@ static uint32_t add_edges(struct account_totals *totals, const struct sample_tal
             .inclusive = (int64_t)edge->inclusive,
             .exclusive = (int64_t)edge->exclusive,
         };
-        leave_probes_out(&totals->edges[totals->n_edges], table_of(tally, edge->callee));
-        totals->edges[totals->n_edges++].exclusive -=
-            without_loop(edge->covered, edge->covered_lost);
+        totals->edges[totals->n_edges++].exclusive -= (int64_t)edge->covered;
         room--;
     }
     return room;

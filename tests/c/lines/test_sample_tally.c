@@ -97,7 +97,7 @@ static void a_cold_frame_takes_its_own_time(void)
     CHECK_EQ(line_of(&tally, &cold, 4)->covered_lost, 3);
     CHECK(line_of(&tally, &cold, 4)->covered_squares == 7 * 7);
     CHECK(line_of(&tally, &cold, 4)->covered_lost_squares == 3 * 3);
-    CHECK_EQ(edge_between(&tally, other.id, 109, cold.id).covered_lost, 3);
+    CHECK_EQ(edge_between(&tally, other.id, 109, cold.id).covered, 7);
     arena_release(&tally.arena);
 }
 
@@ -128,6 +128,31 @@ static void instrumentation_is_counted_and_no_more(void)
     CHECK_EQ(line_of(&tally, &hot, 4)->discarded, 1);
     CHECK_EQ(line_of(&tally, &hot, 4)->inclusive, 0);
     CHECK_EQ(line_of(&tally, &other, 6)->inclusive, 0);
+    arena_release(&tally.arena);
+}
+
+/* What events cost inside the loop leaves all sums of a sample alike, and never the whole of it. */
+static void costs_inside_the_loop_leave_every_sum_alike(void)
+{
+    struct sample_tally tally = {0};
+    struct sample_place places[] = {at(&hot, 4), at(&other, 6), at(&cold, 2)};
+    struct sample_clock clock = {at(&cold, 2), at(&other, 9)};
+    tally_discard(&tally, places, 3, &clock, 2000); /* 200 inside */
+    tally_add(&tally, &places[1], 2, &clock, 100);  /* another line: none of them */
+    tally_add(&tally, places, 3, &clock, 300);      /* 150 */
+    tally_add(&tally, places, 3, &clock, 300);      /* 50 */
+    tally_add(&tally, places, 3, &clock, 300);
+    CHECK_EQ(line_of(&tally, &hot, 4)->exclusive, 700);
+    CHECK_EQ(line_of(&tally, &hot, 4)->inclusive, 700);
+    CHECK_EQ(line_of(&tally, &other, 6)->exclusive, 100);
+    CHECK_EQ(line_of(&tally, &other, 6)->inclusive, 800);
+    CHECK_EQ(tally.tables[hot.id]->inclusive, 700);
+    CHECK_EQ(tally.tables[other.id]->inclusive, 800);
+    CHECK_EQ(line_of(&tally, &cold, 2)->covered, 800);
+    CHECK_EQ(edge_between(&tally, other.id, 106, hot.id).inclusive, 700);
+    CHECK_EQ(edge_between(&tally, other.id, 106, hot.id).exclusive, 700);
+    CHECK_EQ(edge_between(&tally, cold.id, 102, other.id).inclusive, 800);
+    CHECK_EQ(edge_between(&tally, other.id, 109, cold.id).covered, 800);
     arena_release(&tally.arena);
 }
 
@@ -170,6 +195,7 @@ int main(void)
     a_cold_frame_takes_its_own_time();
     stacks_without_hot_code_are_elsewhere();
     instrumentation_is_counted_and_no_more();
+    costs_inside_the_loop_leave_every_sum_alike();
     many_edges_and_codes_are_kept();
     published_tallies_are_all_found();
     return 0;
