@@ -111,13 +111,16 @@ void proftrace_capture_name_thread(const char *name)
 void proftrace_capture_code_died(const void *code)
 {
     uintptr_t before = guard_hold();
-    frames_code_died(&capture.reader);
+    bool was_seen = true;
     if (proftrace_capture_is_on() && !capture.child_waits) {
         struct brief_lock brief;
         state_lock_briefly(&brief);
-        definitions_code_died(&capture.dict, (uintptr_t)code);
+        was_seen = definitions_code_died(&capture.dict, (uintptr_t)code);
         state_unlock_briefly(&brief);
     }
+    /* Most code dies without a place of it on any stack that was recorded. */
+    if (was_seen)
+        frames_code_died(&capture.reader);
     guard_restore(before);
 }
 

@@ -321,22 +321,39 @@ uint32_t definitions_code(struct definitions *dict, uintptr_t code)
     return record.id;
 }
 
+/* What code_at has for code of which no place has a node. */
+#define CODE_WITHOUT_ID UINT32_MAX
+
+/* Where deaths are only counted, any address may be the dead one's. */
+static void enter_epoch(struct definitions *dict, uint64_t epoch)
+{
+    if (dict->epoch == epoch)
+        return;
+    table_release(&dict->code_at);
+    dict->code_at_lacks = true;
+    dict->epoch = epoch;
+}
+
 static uint32_t code_id(struct definitions *dict, const struct frame_place *place)
 {
     uint32_t id;
-    /* Where deaths are only counted, any address may be the dead one's. */
-    if (dict->epoch != place->epoch) {
-        table_release(&dict->code_at);
-        dict->epoch = place->epoch;
-    }
+    enter_epoch(dict, place->epoch);
     id = table_get(&dict->code_at, place->code);
-    if (id == 0) {
+    if (id == 0 || id == CODE_WITHOUT_ID) {
         id = definitions_code(dict, place->code);
         /* Without it, the code is only looked at again. */
         if (id == 0 || table_put(&dict->code_at, place->code, id) != 0)
-            return id; /* not remembered: it is only looked at again */
+            dict->code_at_lacks = true;
     }
     return id;
+}
+
+void definitions_hide(struct definitions *dict, const struct frame_place *place)
+{
+    enter_epoch(dict, place->epoch);
+    if (table_get(&dict->code_at, place->code) == 0 &&
+        table_put(&dict->code_at, place->code, CODE_WITHOUT_ID) != 0)
+        dict->code_at_lacks = true;
 }
 
 uint32_t definitions_node(struct definitions *dict, uint32_t parent,
@@ -373,7 +390,10 @@ uint32_t definitions_node(struct definitions *dict, uint32_t parent,
     return record.id;
 }
 
-void definitions_code_died(struct definitions *dict, uintptr_t code)
+bool definitions_code_died(struct definitions *dict, uintptr_t code)
 {
+    if (table_get(&dict->code_at, code) == 0)
+        return dict->code_at_lacks;
     table_remove(&dict->code_at, code);
+    return true;
 }

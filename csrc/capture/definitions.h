@@ -29,8 +29,9 @@ struct definitions {
     struct table places;  /* code:32 | unit:31 | entry:1 -> place */
     struct table nodes;   /* parent:32 | place:32 -> id */
     uint32_t n_strings, n_codes, n_places, n_nodes;
-    bool no_memory; /* something could not be defined for want of it */
-    uint64_t epoch; /* of code_at, where deaths are not reported one by one */
+    bool no_memory;     /* something could not be defined for want of it */
+    uint64_t epoch;     /* of code_at, where deaths are not reported one by one */
+    bool code_at_lacks; /* not all that was asked for while it lives is in there */
     void (*on_node)(const struct rec_node *node); /* is told of new nodes, if not NULL */
     char *text;                                   /* owned pages: a text while it is looked up */
     size_t text_bytes;
@@ -59,8 +60,14 @@ uint32_t definitions_node(struct definitions *dict, uint32_t parent,
 /* The id of a code object by what it says now, whatever is remembered of its address. 0: none. */
 uint32_t definitions_code(struct definitions *dict, uintptr_t code);
 
-/* The code object at this address is dead: the address may be used again. */
-void definitions_code_died(struct definitions *dict, uintptr_t code);
+/* A place of this code object is remembered elsewhere, without a node of its own. */
+void definitions_hide(struct definitions *dict, const struct frame_place *place);
+
+/*
+ * The code object at this address is dead: the address may be used again. False: no place of it
+ * was ever asked for.
+ */
+NODISCARD bool definitions_code_died(struct definitions *dict, uintptr_t code);
 
 void definitions_thread(struct definitions *dict, const struct rec_thread *thread);
 void definitions_meta(struct definitions *dict, const char *key, const char *value);

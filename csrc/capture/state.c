@@ -9,6 +9,7 @@
 #include "capture/guard.h"
 #include "capture/heap_account.h"
 #include "capture/notice.h"
+#include "capture/places.h"
 #include "capture/recorder.h"
 #include "capture/thread_names.h"
 #include "capture/verify.h"
@@ -39,18 +40,6 @@ static int init_once(void)
 
 /* ---- starting ----------------------------------------------------------------------------- */
 
-static uint32_t intern_node(uint32_t parent, const struct frame_place *place)
-{
-    int saved = errno;
-    struct brief_lock brief;
-    uint32_t node;
-    state_lock_briefly(&brief);
-    node = state_thread_is_recorded() ? definitions_node(&capture.dict, parent, place) : parent;
-    state_unlock_briefly(&brief);
-    errno = saved;
-    return node;
-}
-
 bool state_thread_is_recorded(void)
 {
     return proftrace_capture_is_on() && thread_self != NULL &&
@@ -70,7 +59,7 @@ static const char *find_stacks(const struct interp_binding *binding)
         reader->binding = (struct interp_binding){0};
         return reason;
     }
-    reader->intern = intern_node;
+    places_use(reader);
     if (memcmp(&reader->layout, &layout, sizeof layout) != 0)
         reader->layout = layout;
     if (memcmp(&reader->binding, binding, sizeof *binding) != 0)

@@ -138,8 +138,11 @@ static NOINLINE uint32_t intern_frame(struct frame_reader *reader, uintptr_t fra
     place.epoch = place_epoch(reader, epoch);
     first = first_unit(layout, frame, code);
     if (!(key & KEY_GENERATOR) &&
-        ip < first + 2 * (uintptr_t)read_u32(code + layout->code_first_traceable))
+        ip < first + 2 * (uintptr_t)read_u32(code + layout->code_first_traceable)) {
+        if (reader->hide != NULL && place.epoch == 0)
+            reader->hide(&place);
         return parent;
+    }
     place.unit = ip < first ? 0 : (uint32_t)((ip - first) / 2);
     return reader->intern(parent, &place);
 }

@@ -25,11 +25,15 @@ struct frame_place {
 /* Returns the node of a place on top of `parent`; may not fail (parent is a fair answer). */
 typedef uint32_t (*frames_intern_fn)(uint32_t parent, const struct frame_place *place);
 
+/* Is told of a place that gets no node, of the epoch 0, before a thread remembers that. */
+typedef void (*frames_hide_fn)(const struct frame_place *place);
+
 /* One a process; constant while events are recorded, but for dead_codes. */
 struct frame_reader {
     struct interp_layout layout;
     struct interp_binding binding;
     frames_intern_fn intern;
+    frames_hide_fn hide;  /* NULL: nobody wants to know */
     uint64_t dead_codes;  /* atomic: counts code objects that died; see frames_code_died */
     uint64_t n_unwatched; /* atomic: walks in interpreters whose code dies unseen */
 };
@@ -75,7 +79,10 @@ void frames_release(struct frame_cache *cache);
 /* After a jump out of frames_current: what is remembered may be half changed, and is forgotten. */
 void frames_abandon(struct frame_cache *cache);
 
-/* To be called when a code object dies, before its memory is used again. */
+/*
+ * To be called when a code object dies of which a place was interned or hidden, before its memory
+ * is used again. All threads then forget what they remember.
+ */
 void frames_code_died(struct frame_reader *reader);
 
 /*

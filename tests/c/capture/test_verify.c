@@ -231,12 +231,33 @@ static void other_code_at_a_known_address_is_seen(void)
     set_code(&codes[1], &names[2]); /* nobody was told that the old one died */
     CHECK_EQ(record(), node);
     CHECK_EQ(differences_of(node, EVENT_CALLOC), 1);
-    definitions_code_died(&capture.dict, (uintptr_t)&codes[1]);
+    CHECK(definitions_code_died(&capture.dict, (uintptr_t)&codes[1]));
     frames_code_died(&capture.reader);
     CHECK_EQ(differences_of(record(), EVENT_CALLOC), 0);
     set_code(&codes[1], &names[1]);
-    definitions_code_died(&capture.dict, (uintptr_t)&codes[1]);
+    CHECK(definitions_code_died(&capture.dict, (uintptr_t)&codes[1]));
     frames_code_died(&capture.reader);
+}
+
+static void code_that_nobody_asked_for_dies_unnoticed(void)
+{
+    const uintptr_t unseen = (uintptr_t)&codes[1] + 1;
+    (void)two_frames();
+    CHECK(!definitions_code_died(&capture.dict, unseen));
+    definitions_hide(&capture.dict, &(struct frame_place){.code = unseen});
+    CHECK(definitions_code_died(&capture.dict, unseen));
+    CHECK(!definitions_code_died(&capture.dict, unseen));
+    CHECK(definitions_code_died(&capture.dict, (uintptr_t)&codes[1]));
+    frames_code_died(&capture.reader);
+}
+
+/* What was asked for before is not known any more: then any code may be on a stack. */
+static void after_another_epoch_all_code_is_missed(void)
+{
+    const uintptr_t unseen = (uintptr_t)&codes[1] + 1;
+    definitions_hide(&capture.dict, &(struct frame_place){.code = unseen, .epoch = 7});
+    CHECK(definitions_code_died(&capture.dict, unseen));
+    CHECK(definitions_code_died(&capture.dict, unseen));
 }
 
 static void the_whole_walk_sees_differences_too(void)
@@ -261,8 +282,10 @@ int main(void)
     another_instruction_is_seen_at_any_depth();
     a_frame_too_many_or_too_few_is_seen();
     other_code_at_a_known_address_is_seen();
+    code_that_nobody_asked_for_dies_unnoticed();
     the_whole_walk_sees_differences_too();
     frames_release(&cache);
     close(log);
+    after_another_epoch_all_code_is_missed();
     return 0;
 }

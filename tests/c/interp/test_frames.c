@@ -153,10 +153,19 @@ static void a_frame_in_the_middle_that_moved_on_is_seen(void)
     frames_release(&cache);
 }
 
+static unsigned n_hidden;
+
+static void note_hidden(const struct frame_place *place)
+{
+    CHECK(place->code == (uintptr_t)&codes[2]);
+    n_hidden++;
+}
+
 static void shims_and_frames_being_set_up_have_no_node(void)
 {
     static struct frame_cache cache;
     uint32_t node, below;
+    reader.hide = note_hidden;
     codes[2].first_traceable = 4;
     state.current = 0;
     push(&frames[0], 0, 0, SHIM);
@@ -164,6 +173,9 @@ static void shims_and_frames_being_set_up_have_no_node(void)
     below = frames_current(&reader, &cache);
     push(&frames[2], 2, 3, 0); /* before its first traceable instruction */
     CHECK_EQ(frames_current(&reader, &cache), below);
+    CHECK_EQ(n_hidden, 1); /* told once, then remembered */
+    CHECK_EQ(frames_current(&reader, &cache), below);
+    CHECK_EQ(n_hidden, 1);
     set_ip(&frames[2], 4);
     node = frames_current(&reader, &cache);
     CHECK(node != below && parents[node] == below);
@@ -173,6 +185,7 @@ static void shims_and_frames_being_set_up_have_no_node(void)
     CHECK(frames_current(&reader, &cache) != node);
     frames_release(&cache);
     codes[2].first_traceable = 0;
+    reader.hide = NULL;
 }
 
 static void a_death_of_code_drops_what_was_remembered(void)
