@@ -251,20 +251,28 @@ static bool may_stay_cold(struct lines_code *code)
     return true;
 }
 
+/* What keeps it cold is said, also where the clock suits it. */
+static void change_if_possible(struct lines_code *code, uint64_t raw)
+{
+    enum cold_reason reason =
+        COMPAT_IS_FREE_THREADED ? COLD_UNASKED : other_tools_find(events.tool_id);
+    if ((reason == COLD_UNASKED && may_stay_cold(code)) || is_impossible())
+        return;
+    if (reason == COLD_UNASKED) {
+        turn_hot(code, raw);
+        return;
+    }
+    if (reason == COLD_STACKS)
+        turn_all_cold(reason);
+    regime_refuse(code, reason, reason == COLD_JIT || reason == COLD_STACKS);
+}
+
 NOINLINE PyObject *hot_ask(struct lines_thread *thread)
 {
     struct lines_code *code = registry_find(thread->top->key);
     uint64_t raw = ticks_now();
-    if (regime_ask_mask != UINT64_MAX && code != NULL && regime_is_due(code) &&
-        !may_stay_cold(code) && !is_impossible()) {
-        enum cold_reason reason = other_tools_find(events.tool_id);
-        if (reason == COLD_UNASKED) {
-            turn_hot(code, raw);
-        } else {
-            if (reason == COLD_STACKS)
-                turn_all_cold(reason);
-            regime_refuse(code, reason, reason == COLD_JIT || reason == COLD_STACKS);
-        }
+    if (regime_ask_mask != UINT64_MAX && code != NULL && regime_is_due(code)) {
+        change_if_possible(code, raw);
         thread->debt += (ticks_now() - raw) << PROBE_SHIFT; /* nobody's time */
     }
     Py_RETURN_NONE;

@@ -536,3 +536,10 @@ def test_busy_code_of_slow_lines_stays_with_the_clock(tmp_path: Path) -> None:
     shown = lprof(["show", "--stats", "out.lprof"], tmp_path)
     assert (shown.status, shown.stderr) == (0, "")
     assert "its lines take long, which the clock sees best" in shown.stdout
+
+
+def test_slow_code_says_what_keeps_it_cold_besides(tmp_path: Path) -> None:
+    program = "import sys\nsys.settrace(lambda *event: None)\n" + SLOW_AND_QUICK
+    profile = record(tmp_path, program)
+    assert set(profile.calls.regime) == {REGIME_COLD}
+    assert set(profile.calls.reason) == {6}  # a trace function is set
