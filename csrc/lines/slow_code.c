@@ -83,6 +83,8 @@ bool slow_code_suits_clock(struct lines_code *code)
             add_table(&sums, thread->tables[code->id]);
         add_calls(&sums, thread, code);
     }
+    if (sums.cost < before.cost)
+        before = (struct slow_mark){0}; /* a forked child counts for itself */
     code->slow_mark = (struct slow_mark){sums.cost, sums.own, sums.inclusive};
     cost = (sums.cost - before.cost) >> PROBE_SHIFT;
     own = sums.own - before.own;

@@ -71,6 +71,17 @@ static void quick_after_slow(void)
     CHECK(slow_code_suits_clock(&code));
 }
 
+/* A forked child has nothing of what its parent counted. */
+static void a_child_looks_anew(void)
+{
+    start();
+    hit(0, 100000, 20000, 20000);
+    CHECK(slow_code_suits_clock(&code));
+    cells[0] = (struct line_cell){0};
+    hit(0, 3000, 20000, 20000);
+    CHECK(slow_code_suits_clock(&code));
+}
+
 /* A wait for the GIL, of 5 ms, now and then: that makes no line a slow one. */
 static void waits_make_nothing_slow(void)
 {
@@ -123,6 +134,7 @@ int main(void)
 {
     slow_lines_stay();
     quick_after_slow();
+    a_child_looks_anew();
     waits_make_nothing_slow();
     calls_cost_too();
     callers_are_not_slow();
