@@ -49,8 +49,7 @@ struct lines_meta {
 /* What a code object and its events took when that was last looked at (slow_code.h). */
 struct slow_mark {
     uint64_t cost;
-    int64_t own;
-    int64_t inclusive;
+    int64_t taken;
 };
 
 /*

@@ -5,7 +5,7 @@
 #include "lines/account.h"
 #include "lines/sample.h"
 
-/* Events may cost one part in so many of the code's own time: samples take as much. */
+/* Events may cost one part in so many of the code's time: samples take as much. */
 #define CLOCK_SHARE 32
 /*
  * What is longer, 65 us and more, counts as this much. It may be a wait for the GIL or for a
@@ -16,30 +16,36 @@
 /* So far, in ticks; costs and debts have PROBE_SHIFT binary places. */
 struct slow_sums {
     uint64_t cost; /* of its events */
-    int64_t own;
-    int64_t inclusive;
+    int64_t taken; /* its own time, and that of what it calls but for itself */
     bool calls_hot;
 };
 
-/* The time of a line's hits, callees included, as if none were very long. */
-static int64_t short_of(const struct line_cell *cell)
+static double ticks_of_ns(double ns)
 {
-    double ns = 0;
-    for (unsigned i = 0; i < LINE_BUCKETS; i++) {
-        unsigned bucket = i < LONGEST_BUCKET ? i : LONGEST_BUCKET;
-        ns += (double)cell->histogram[i] * 1.5 * (double)(1ull << bucket);
-    }
-    return (int64_t)(ns * (1ull << NS_SCALE_SHIFT) / (double)(probe_ns_scale ? probe_ns_scale : 1));
+    return ns * (1ull << NS_SCALE_SHIFT) / (double)(probe_ns_scale ? probe_ns_scale : 1);
+}
+
+/* A hit in a bucket takes so many ns, as if none were very long. */
+static double ns_of_bucket(unsigned bucket)
+{
+    return 1.5 * (double)(1ull << (bucket < LONGEST_BUCKET ? bucket : LONGEST_BUCKET));
+}
+
+static int64_t least_of(int64_t ticks, double ns)
+{
+    double most = ticks_of_ns(ns);
+    return (double)ticks < most ? ticks : (int64_t)most;
 }
 
 static void add_table(struct slow_sums *sums, const struct code_table *table)
 {
     for (uint32_t i = 0; i < table->code->n_lines; i++) {
         const struct line_cell *cell = &table->cells[i];
-        int64_t most = short_of(cell);
+        double ns = 0;
+        for (unsigned k = 0; k < LINE_BUCKETS; k++)
+            ns += (double)cell->histogram[k] * ns_of_bucket(k);
         sums->cost += cell->deliveries * probe_costs[cell->probe].whole;
-        sums->own += cell->exclusive < most ? cell->exclusive : most;
-        sums->inclusive += cell->inclusive < most ? cell->inclusive : most;
+        sums->taken += least_of(cell->exclusive, ns);
     }
 }
 
@@ -49,10 +55,14 @@ static void add_calls(struct slow_sums *sums, const struct lines_thread *thread,
 {
     uint64_t cost = probe_costs[PROBE_START].whole + probe_costs[PROBE_LEAVE].whole;
     for (const struct call_edge *edge = thread->edges; edge != NULL; edge = edge->next) {
-        if (edge->callee->code == code)
+        if (edge->callee->code == code) {
             sums->cost += edge->calls * cost;
-        else if (edge->caller_table != NULL && edge->caller_table->code == code)
+        } else if (edge->caller_table != NULL && edge->caller_table->code == code) {
             sums->calls_hot |= edge->callee->code->regime == REGIME_HOT;
+            /* A generator is called once and taken up often. */
+            sums->taken += least_of(edge->inclusive, (double)(edge->calls + edge->callee->yields) *
+                                                         ns_of_bucket(LONGEST_BUCKET));
+        }
     }
 }
 
@@ -77,7 +87,7 @@ bool slow_code_suits_clock(struct lines_code *code)
     struct slow_sums sums = {0};
     struct slow_mark before = code->slow_mark;
     uint64_t cost;
-    int64_t own, inclusive;
+    int64_t taken;
     for (const struct lines_thread *thread = lines_threads; thread != NULL; thread = thread->next) {
         if (code->id < thread->n_tables && thread->tables[code->id] != NULL)
             add_table(&sums, thread->tables[code->id]);
@@ -85,10 +95,9 @@ bool slow_code_suits_clock(struct lines_code *code)
     }
     if (sums.cost < before.cost)
         before = (struct slow_mark){0}; /* a forked child counts for itself */
-    code->slow_mark = (struct slow_mark){sums.cost, sums.own, sums.inclusive};
+    code->slow_mark = (struct slow_mark){sums.cost, sums.taken};
     cost = (sums.cost - before.cost) >> PROBE_SHIFT;
-    own = sums.own - before.own;
-    inclusive = sums.inclusive - before.inclusive;
-    return own > 0 && cost * CLOCK_SHARE <= (uint64_t)own && own >= inclusive / 2 &&
-           !sums.calls_hot && !covers_samples(code);
+    taken = sums.taken - before.taken;
+    return taken > 0 && cost * CLOCK_SHARE <= (uint64_t)taken && !sums.calls_hot &&
+           !covers_samples(code);
 }

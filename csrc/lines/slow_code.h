@@ -1,9 +1,10 @@
 /*
  * slow_code.h - busy code that the clock times for next to nothing: its lines take long.
  *
- * An event costs some tens of ns. Where that is a small part of what the code itself takes between
- * two of them, the clock is off by next to nothing and sees every hit, while samples are as few as
- * anywhere; counting by blocks would not be cheaper either. Such code stays cold.
+ * An event costs some tens of ns. Where that is a small part of what passes between two of them,
+ * the clock is off by next to nothing and sees every hit, while samples are as few as anywhere;
+ * counting by blocks would not be cheaper either. Such code stays cold, and who calls it too: one
+ * instrument for both, so that their times agree.
  */
 #ifndef PROFTRACE_LINES_SLOW_CODE_H
 #define PROFTRACE_LINES_SLOW_CODE_H

@@ -543,3 +543,36 @@ def test_slow_code_says_what_keeps_it_cold_besides(tmp_path: Path) -> None:
     profile = record(tmp_path, program)
     assert set(profile.calls.regime) == {REGIME_COLD}
     assert set(profile.calls.reason) == {6}  # a trace function is set
+
+
+def test_the_callers_of_slow_code_have_its_clock(tmp_path: Path) -> None:
+    """So a generator takes no longer than the loop that drives it, and each call has its time."""
+    profile = record(
+        tmp_path,
+        """\
+        @profile
+        def slow(n):
+            for i in range(n):
+                sum(range(1000))
+                yield i
+
+        @profile
+        def drive(n):
+            for _ in slow(n):
+                pass
+
+        drive(3000)
+        """,
+    )
+    calls = profile.calls
+    rows = {function_name(profile, function): row for row, function in enumerate(calls.function)}
+    assert set(calls.regime) == {REGIME_COLD}
+    error = calls.inclusive_error[rows["slow"]] + calls.inclusive_error[rows["drive"]]
+    assert calls.inclusive[rows["slow"]] <= calls.inclusive[rows["drive"]] + error
+    (through,) = [
+        profile.edges.inclusive[row]
+        for row, callee in enumerate(profile.edges.callee)
+        if callee == calls.function[rows["slow"]]
+    ]
+    assert abs(through - calls.inclusive[rows["slow"]]) <= error
+    assert line_values(profile, "hits") == {3: 3001, 4: 3000, 5: 3000, 9: 3001, 10: 3000}

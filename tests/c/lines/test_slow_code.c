@@ -99,11 +99,24 @@ static void calls_cost_too(void)
     CHECK(!slow_code_suits_clock(&code));
 }
 
-/* What takes long is what the lines call: their own time is what counts. */
-static void callers_are_not_slow(void)
+/* What takes long is what the lines call: their clock and that of the callee are the same. */
+static void callers_stay_with_their_callees(void)
 {
     start();
-    hit(0, 2000, 50000, 6000);
+    hit(0, 2000, 50000, 60);
+    called.next = &calls;
+    calls.calls = 2000;
+    calls.inclusive = 2000 * 49940;
+    other.regime = REGIME_COLD;
+    CHECK(slow_code_suits_clock(&code));
+    start(); /* but not because of long waits now and then */
+    other.regime = REGIME_COLD;
+    hit(0, 2000, 50000, 60);
+    calls.calls = 2;
+    CHECK(!slow_code_suits_clock(&code));
+    start(); /* nor is the time of recursion counted twice */
+    hit(0, 2000, 50000, 60);
+    called.next = NULL;
     CHECK(!slow_code_suits_clock(&code));
 }
 
@@ -137,7 +150,7 @@ int main(void)
     a_child_looks_anew();
     waits_make_nothing_slow();
     calls_cost_too();
-    callers_are_not_slow();
+    callers_stay_with_their_callees();
     callers_of_hot_code_are_not_slow();
     return 0;
 }
