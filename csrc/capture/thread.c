@@ -63,7 +63,7 @@ struct capture_thread *thread_attach_locked(struct capture_state *state,
     thread_drop_slot(thread);
     if (!shared)
         writer_add_option(&state->writer, OPTION_NO_RING);
-    frames_release(&thread->frames);
+    frames_forget(&thread->frames);
     native_forget(thread);
     thread->stream = ++state->n_streams;
     if (state->n_streams > 1)
@@ -271,7 +271,7 @@ void thread_end_locked(struct capture_state *state, struct capture_thread *threa
     thread_drop_slot(thread);
     thread->session = 0;
     thread->room = 0;
-    frames_release(&thread->frames);
+    frames_forget(&thread->frames);
     thread->next = state->free;
     state->free = thread;
 }

@@ -458,6 +458,21 @@ void frames_release(struct frame_cache *cache)
     memset(cache, 0, sizeof *cache);
 }
 
+void frames_forget(struct frame_cache *cache)
+{
+    struct chain_link *chain = cache->chain;
+    uint32_t *nodes = cache->nodes;
+    const uint32_t room = cache->room;
+    if (room > FIRST_ROOM) {
+        frames_release(cache);
+        return;
+    }
+    memset(cache, 0, sizeof *cache);
+    cache->chain = chain;
+    cache->nodes = nodes;
+    cache->room = room;
+}
+
 void frames_abandon(struct frame_cache *cache)
 {
     cache->anchored = false;

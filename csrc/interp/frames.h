@@ -76,6 +76,9 @@ uint32_t frames_current(struct frame_reader *reader, struct frame_cache *cache);
 /* Frees what the cache owns; it is empty afterwards. */
 void frames_release(struct frame_cache *cache);
 
+/* The same for the next thread: as much of the memory as most threads need stays. */
+void frames_forget(struct frame_cache *cache);
+
 /* After a jump out of frames_current: what is remembered may be half changed, and is forgotten. */
 void frames_abandon(struct frame_cache *cache);
 

@@ -201,6 +201,27 @@ static void a_death_of_code_drops_what_was_remembered(void)
     frames_release(&cache);
 }
 
+static void what_is_forgotten_is_asked_again_in_the_same_memory(void)
+{
+    static struct frame_cache cache;
+    const struct chain_link *chain;
+    state.current = 0;
+    for (int i = 0; i < 100; i++)
+        push(&frames[i], 0, 5, 0);
+    check_node(frames_current(&reader, &cache));
+    chain = cache.chain;
+    frames_forget(&cache);
+    CHECK(cache.chain == chain && cache.depth == 0);
+    n_interned = 0;
+    check_node(frames_current(&reader, &cache));
+    CHECK_EQ(n_interned, 100);
+    for (int i = 100; i < 1000; i++)
+        push(&frames[i], 0, 5, 0);
+    check_node(frames_current(&reader, &cache));
+    frames_forget(&cache);
+    CHECK(cache.chain == NULL && cache.room == 0);
+}
+
 /* Interns the one frame there is; returns how often that took a question. */
 static int ask(struct frame_cache *cache)
 {
@@ -693,6 +714,7 @@ int main(void)
     a_frame_in_the_middle_that_moved_on_is_seen();
     shims_and_frames_being_set_up_have_no_node();
     a_death_of_code_drops_what_was_remembered();
+    what_is_forgotten_is_asked_again_in_the_same_memory();
     code_of_other_interpreters_dies_unseen();
     a_generation_tells_of_deaths_in_its_interpreter();
     copies_of_bytecode_are_places_of_one_code();
