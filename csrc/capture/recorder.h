@@ -69,6 +69,8 @@ static inline bool recorder_attends(enum event_kind kind, uintptr_t address, uin
     const uint32_t attention = __atomic_load_n(&capture.attention, __ATOMIC_RELAXED);
     if (attention & ATTEND_DUE)
         usage_look(false);
+    if (size >= USAGE_LARGE_BYTES && event_is_allocation(kind))
+        usage_look_soon();
     return !(attention & ATTEND_SAMPLED) || recorder_samples(kind, address, size);
 }
 
@@ -84,7 +86,8 @@ static ALWAYS_INLINE void recorder_python_allocated(enum event_kind kind, enum e
                           .address = (uintptr_t)block,
                           .size = size,
                           .domain = (uint8_t)domain};
-    if (unlikely(__atomic_load_n(&capture.attention, __ATOMIC_RELAXED) != 0) &&
+    if (unlikely((__atomic_load_n(&capture.attention, __ATOMIC_RELAXED) |
+                  size / USAGE_LARGE_BYTES) != 0) &&
         !recorder_attends(kind, (uintptr_t)block, size))
         return;
     if (unlikely(!recorder_has_room(thread))) {

@@ -181,6 +181,7 @@ static void look(uint64_t now_ns, enum look_kind kind)
     }
     write_resident(&resident, now_ns);
     usage->next_ns = now_ns + usage->interval_ns / 2;
+    usage->wanted = false;
 }
 
 /* Whether what this thread records now is written: else nobody would know of a value that changed.
@@ -203,8 +204,18 @@ static void look_if_due(enum look_kind kind, const void *released)
     write_gap(now_ns, released);
     if (kind != LOOK_IN_TURN || now_ns >= capture.usage.next_ns)
         look(now_ns, kind);
+    else if (capture.usage.wanted)
+        usage_look_soon();
     __atomic_store_n(&looking, 0, __ATOMIC_RELEASE);
     errno = saved;
+}
+
+void usage_look_soon(void)
+{
+    if (capture.usage.interval_ns == 0)
+        return;
+    capture.usage.wanted = true;
+    __atomic_fetch_or(&capture.attention, ATTEND_DUE, __ATOMIC_RELAXED);
 }
 
 void usage_look(bool now)

@@ -21,11 +21,14 @@
 
 struct capture_options;
 
+#define USAGE_LARGE_BYTES ((uint64_t)4 << 20)
+
 struct usage {
     struct ticker *ticker; /* NULL: it could not be had */
     uint64_t interval_ns;  /* 0: the size is not looked at */
     uint64_t start_ns;
     uint64_t next_ns;         /* not before */
+    bool wanted;              /* a look that came too early is made up for */
     uint64_t next_detail_ns;  /* the parts that take long */
     uint64_t next_height_ns;  /* the same of a size that was not reached before */
     uint64_t detailed_bytes;  /* the largest size at which they were looked at */
@@ -48,6 +51,12 @@ void usage_forget(void);
 /* It is time; or it is wanted now, whatever the time (`now`). In a hook, guard held, without lock.
  */
 void usage_look(bool now);
+
+/*
+ * A block has come that is worth a look by itself: the next event looks, when the program has had
+ * time to use it, or the first one that may. On a busy machine the ticker comes late.
+ */
+void usage_look_soon(void);
 
 /* The last look; `ask_malloc`: what the size consists of too, if nothing has told that so far. */
 void usage_look_at_end(bool ask_malloc);

@@ -174,6 +174,24 @@ def test_what_is_seen_while_a_block_is_given_back_is_of_before(
     assert rss["end"]["recorded_live_bytes"] < 10 * MIB
 
 
+def test_a_large_block_is_looked_at_though_the_helper_gets_no_time(tmp_path: Path) -> None:
+    program = C + (
+        "import signal\n"
+        "children = open(f'/proc/self/task/{os.getpid()}/children').read()\n"
+        "helper = int(children)\n"
+        "os.kill(helper, signal.SIGSTOP)\n"
+        "time.sleep(0.05)\n"
+        "b = bytearray(60 << 20)\n"
+        "time.sleep(0.05)\n"
+        "x = [bytearray(1000) for _ in range(10)]\n"
+        "del b\n"
+        "os.kill(helper, signal.SIGCONT)\n"
+    )
+    rss = rss_of(run(tmp_path, program))
+    assert rss["peak"]["rss"] - rss["end"]["rss"] > 55 * MIB
+    assert rss["peak"]["recorded_live_bytes"] > 60 * MIB
+
+
 def test_the_size_is_looked_at_while_nothing_is_allocated(tmp_path: Path) -> None:
     program = C + (
         "a = mmap.mmap(-1, 64 << 20, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)\n"
