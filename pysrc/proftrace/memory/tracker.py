@@ -26,6 +26,12 @@ if TYPE_CHECKING:
         path: Path
         overwrite: bool
 
+    class FileFormat(Protocol):
+        """What a member of memray's FileFormat has."""
+
+        @property
+        def name(self) -> str: ...
+
 
 # What stands on the stack at a start and is not recorded. This alone: the pytest plugin stays on
 # the stack below what it wants recorded.
@@ -56,6 +62,7 @@ class Tracker:
         native_traces: bool | None = None,
         trace_python_allocators: bool | None = None,
         memory_interval_ms: int | None = None,
+        file_format: FileFormat | None = None,
     ) -> None:
         """Check the arguments; nothing is written or changed before the start.
 
@@ -63,7 +70,7 @@ class Tracker:
         instead of what they make of them. `follow_fork`: forked children record too, each into
         `path` and its process id. `sample`: record one allocation about every so many bytes.
         `aggregate`: keep sums by site instead of events. `interval_ms`: how often the size of the
-        process is looked at. The last five are what memray calls some of these.
+        process is looked at. The last six are what memray calls some of these.
         """
         target, replace = _choose_path(path, file_name, destination)
         self._path = target
@@ -76,7 +83,7 @@ class Tracker:
             trace_python_allocators,
         )
         self._follow_fork = _is_flag("follow_fork", follow_fork)
-        self._aggregate = _is_flag("aggregate", aggregate)
+        self._aggregate = _is_flag("aggregate", aggregate) or _is_aggregated(file_format)
         self._sample = None if sample is None else _is_positive("sample", sample)
         if self._sample is not None and self._sample > LARGEST_SAMPLE:
             raise ValueError(f"sample is {LARGEST_SAMPLE} (1 GiB) at most, not {sample}")
@@ -246,6 +253,14 @@ def _choose(name: str, value: object, other_name: str, other: object) -> bool:
     if other is None:
         return _is_flag(name, value)
     return _is_flag(other_name, other) or _is_flag(name, value)
+
+
+def _is_aggregated(file_format: object) -> bool:
+    """Return what memray's FileFormat asks for."""
+    name = "ALL_ALLOCATIONS" if file_format is None else getattr(file_format, "name", None)
+    if name not in ("ALL_ALLOCATIONS", "AGGREGATED_ALLOCATIONS"):
+        raise TypeError(f"file_format is one of memray's FileFormat, not {file_format!r}")
+    return bool(name == "AGGREGATED_ALLOCATIONS")
 
 
 def _is_flag(name: str, value: object) -> bool:

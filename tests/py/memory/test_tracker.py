@@ -184,6 +184,8 @@ def test_memrays_names_are_taken(tmp_path: Path) -> None:
         Tracker(file_name=tmp_path / "a.bin", native_traces=True, memory_interval_ms=5),
         Tracker(destination=destination, trace_python_allocators=True),
         Tracker(destination=str(tmp_path / "c.bin"), follow_fork=True),
+        Tracker(tmp_path / "d.bin", file_format=SimpleNamespace(name="ALL_ALLOCATIONS")),
+        Tracker(tmp_path / "e.bin", file_format=SimpleNamespace(name="AGGREGATED_ALLOCATIONS")),
     ):
         with tracker:
             make(2)
@@ -247,6 +249,7 @@ def test_threads_from_before_have_their_stacks_and_names(tmp_path: Path) -> None
         ({"path": "a", "interval_ms": 1.5}, TypeError),
         ({"path": "a", "native": 1}, TypeError),
         ({"path": "a", "native_traces": "yes"}, TypeError),
+        ({"path": "a", "file_format": "AGGREGATED"}, TypeError),
         ({"path": "a", "no_such": True}, TypeError),
     ],
 )
