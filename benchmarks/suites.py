@@ -7,7 +7,6 @@ import argparse
 import shutil
 import subprocess
 import sys
-import sysconfig
 import tempfile
 import time
 from collections.abc import Iterator, Sequence
@@ -60,13 +59,19 @@ def added_seconds(folder: Path, rounds: int) -> dict[str, float]:
     return {mode: best[mode] - best["plain"] for mode in (OURS, THEIRS)}
 
 
-def build_corpus(folder: Path) -> Path:
+ASK_PATHS = (
+    "from sysconfig import get_config_var, get_path\n"
+    "print(get_config_var('EXT_SUFFIX'), get_path('include'))\n"
+)
+
+
+def build_corpus(folder: Path, python: str = sys.executable) -> Path:
     """Copy the functions that leak and those that do not, and build their extension module."""
     target = Path(shutil.copytree(CORPUS, folder / "corpus"))
     (target / "pytest.ini").write_text("[pytest]\n")
-    library = f"leaky{sysconfig.get_config_var('EXT_SUFFIX')}"
-    include = f"-I{sysconfig.get_path('include')}"
-    words = ["cc", "-shared", "-fPIC", "-O1", include, "leaky.c", "-o", library]
+    asked = subprocess.run([python, "-c", ASK_PATHS], check=True, capture_output=True, text=True)
+    suffix, include = asked.stdout.split()
+    words = ["cc", "-shared", "-fPIC", "-O1", f"-I{include}", "leaky.c", "-o", f"leaky{suffix}"]
     subprocess.run(words, cwd=target, check=True)
     return target
 
