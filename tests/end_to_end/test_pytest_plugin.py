@@ -402,7 +402,7 @@ def test_native_stacks(tmp_path: Path) -> None:
 
 def test_the_example_of_the_manual_fails_as_it_says(tmp_path: Path) -> None:
     page = (Path(__file__).resolve().parents[2] / "docs" / "pytest.md").read_text()
-    (code,) = re.findall(r"```python\n(.*?)```", page, re.DOTALL)
+    code, _ = re.findall(r"```python\n(.*?)```", page, re.DOTALL)
     failures, summary = re.findall(r"```text\n(.*?)```", page, re.DOTALL)
     (tmp_path / "test_orders.py").write_text(code)
     (tmp_path / "pytest.ini").write_text("[pytest]\n")
@@ -415,6 +415,18 @@ def test_the_example_of_the_manual_fails_as_it_says(tmp_path: Path) -> None:
     assert summary.splitlines()[0] in suite.output
     for line in summary.splitlines()[1:]:
         assert re.sub(r"^ +[\d.]+ \w+|\(.*", "", line).strip() in suite.output
+
+
+def test_the_example_with_a_fixture_holds_what_it_says(tmp_path: Path) -> None:
+    page = (Path(__file__).resolve().parents[2] / "docs" / "pytest.md").read_text()
+    _, code = re.findall(r"```python\n(.*?)```", page, re.DOTALL)
+    name = "test_lookup_fits_into_memory_with_its_table"
+    assert run_pytest(write_suite(tmp_path, code)).passed == {name}
+    suite = run_pytest(write_suite(tmp_path, code.replace("24 MB", "12 MB")))
+    assert suite.failed[name].startswith("limit_memory: the test and its fixtures held ")
+    assert suite.failed[name].endswith(" in table")
+    assert run_pytest(write_suite(tmp_path, code.replace("24 MB", "12 MB").replace(
+        ", setup=True", ""))).passed == {name}  # fmt: skip
 
 
 def without_sizes(text: str) -> str:

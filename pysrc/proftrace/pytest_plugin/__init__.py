@@ -19,12 +19,13 @@ if TYPE_CHECKING:
 __all__ = ["LeaksFilterFunction", "Stack", "StackFrame"]
 
 MARKER_LINES = (
-    "limit_memory(limit, *, current_thread_only=False): fail the test if it holds more memory than"
-    ' `limit` (such as "24 MB") at any moment',
-    "limit_leaks(location_limit, *, filter_fn=None, current_thread_only=False): fail the test if a"
-    " place in the code leaks more than this",
-    'no_leaks(warmup=2, repeat=5, per_call="16 B", *, filter_fn=None, current_thread_only=False):'
-    " run the test repeatedly, and fail it if a place in the code grows at every repeat",
+    "limit_memory(limit, *, current_thread_only=False, setup=False): fail the test if it holds more"
+    ' memory than `limit` (such as "24 MB") at any moment',
+    "limit_leaks(location_limit, *, filter_fn=None, current_thread_only=False, setup=False): fail"
+    " the test if a place in the code leaks more than this",
+    'no_leaks(warmup=2, repeat=5, per_call="16 B", *, filter_fn=None, current_thread_only=False,'
+    " setup=False): run the test repeatedly, and fail it if a place in the code grows at every"
+    " repeat",
 )
 SUMMARY_PLUGIN = "memtrace-summary"  # is there when every test is to be measured
 MARKER_NAMES = tuple(line.partition("(")[0] for line in MARKER_LINES)
@@ -82,6 +83,18 @@ def pytest_configure(config: pytest.Config) -> None:
         from proftrace.pytest_plugin import summary
 
         summary.install(config)
+
+
+def pytest_collection_finish(session: pytest.Session) -> None:
+    """Get ready to record fixtures when the limit of a test counts them."""
+    if any(
+        mark.kwargs.get("setup")
+        for item in session.items
+        for mark in item.iter_markers("limit_memory")
+    ):
+        from proftrace.pytest_plugin import fixtures
+
+        fixtures.install(session.config)
 
 
 def _is_measured(item: pytest.Item) -> bool:

@@ -17,16 +17,23 @@ def tear_down(item: pytest.Item) -> None:
     assert item.parent is not None
     # The next test as pytest names it is what may stay: here the class or module itself.
     item.ihook.pytest_runtest_teardown(item=item, nextitem=item.parent)
+    _forget(item)
 
 
-def set_up(item: pytest.Item) -> None:
-    """Set the test up again: a new instance of its class, new fixtures."""
+def _forget(item: pytest.Item) -> None:
+    """Let go the values of fixtures and the instance of the class."""
     if isinstance(item, pytest.Function):
         if isinstance(item.parent, pytest.Class):
             item.__dict__.pop("_instance", None)
             item.__dict__.pop("_obj", None)
-            assert item.obj  # makes the instance, which a tear-down of unittest takes for granted
         item._initrequest()
+
+
+def set_up(item: pytest.Item) -> None:
+    """Set the test up again: a new instance of its class, new fixtures."""
+    _forget(item)
+    if isinstance(item, pytest.Function):
+        assert item.obj  # makes the instance, which a tear-down of unittest takes for granted
     item.ihook.pytest_runtest_setup(item=item)
     _report(item, "setup")
 

@@ -97,7 +97,7 @@ def _is_no_cache(growth: Growth, request: NoLeaks, spans: Spans) -> bool:
 
 def left_by_last_run(profile: Profile, scope: Scope, limit: LeakLimit) -> list[Site]:
     """Return the sites that the last repeat left with more than the limit allows."""
-    shown = view(profile, scope, current_thread_only=limit.current_thread_only)
+    shown = view(profile, scope, limit.counted)
     live = live_at_marks(profile)
     amounts = {
         sample: (live[sample][-1] - live[sample][-2], 0)
@@ -131,7 +131,7 @@ def _without_repetition(found: Sequence[Growth]) -> list[Growth]:
 def _series(profile: Profile, scope: Scope, request: NoLeaks) -> list[Growth]:
     """Return the live bytes at the marks by stack, and by innermost place: a leak may be reached
     over another way each time."""
-    shown = view(profile, scope, current_thread_only=request.current_thread_only)
+    shown = view(profile, scope, request.counted)
     live = live_at_marks(profile)
     table: dict[tuple[bool, bool, tuple[Place, ...]], Growth] = {}
     for sample in shown.samples():

@@ -10,6 +10,7 @@ from typing import Protocol
 import pytest
 
 from proftrace.errors import UsageError
+from proftrace.pytest_plugin.scope import Counted
 from proftrace.units import parse_bytes
 
 
@@ -42,7 +43,7 @@ class MemoryLimit:
 
     limit: int
     text: str
-    current_thread_only: bool
+    counted: Counted
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +52,7 @@ class LeakLimit:
 
     limit: int
     text: str
-    current_thread_only: bool
+    counted: Counted
     filter_fn: LeaksFilterFunction | None
 
 
@@ -63,25 +64,31 @@ class NoLeaks:
     repeat: int
     per_call: int
     text: str
-    current_thread_only: bool
+    counted: Counted
     filter_fn: LeaksFilterFunction | None
 
 
 type Request = MemoryLimit | LeakLimit | NoLeaks
 
 
-def limit_memory(limit: object, *, current_thread_only: object = False) -> MemoryLimit:
+def limit_memory(
+    limit: object, *, current_thread_only: object = False, setup: object = False
+) -> MemoryLimit:
     """Return what the marker of this name asks for; TypeError or ValueError with the reason."""
-    return MemoryLimit(*_size("limit", limit), _flag("current_thread_only", current_thread_only))
+    return MemoryLimit(*_size("limit", limit), _counted(current_thread_only, setup))
 
 
 def limit_leaks(
-    location_limit: object, *, filter_fn: object = None, current_thread_only: object = False
+    location_limit: object,
+    *,
+    filter_fn: object = None,
+    current_thread_only: object = False,
+    setup: object = False,
 ) -> LeakLimit:
     """Return what the marker of this name asks for; TypeError or ValueError with the reason."""
     return LeakLimit(
         *_size("location_limit", location_limit),
-        _flag("current_thread_only", current_thread_only),
+        _counted(current_thread_only, setup),
         _filter(filter_fn),
     )
 
@@ -93,13 +100,14 @@ def no_leaks(
     *,
     filter_fn: object = None,
     current_thread_only: object = False,
+    setup: object = False,
 ) -> NoLeaks:
     """Return what the marker of this name asks for; TypeError or ValueError with the reason."""
     return NoLeaks(
         _count("warmup", warmup, 0),
         _count("repeat", repeat, 2),
         *_size("per_call", per_call),
-        _flag("current_thread_only", current_thread_only),
+        _counted(current_thread_only, setup),
         _filter(filter_fn),
     )
 
@@ -118,6 +126,10 @@ def _size(name: str, value: object) -> tuple[int, str]:
     if value.strip()[-1:].isdigit():
         raise ValueError(f'{name} needs a unit: "{value.strip()} B", "{value.strip()} MB"')
     return size, value.strip()
+
+
+def _counted(current_thread_only: object, setup: object) -> Counted:
+    return Counted(_flag("current_thread_only", current_thread_only), _flag("setup", setup))
 
 
 def _flag(name: str, value: object) -> bool:

@@ -34,7 +34,8 @@ class Texts:
     def too_much(self, limit: MemoryLimit, held: Held) -> str:
         """Return the failure of limit_memory."""
         size = f"{format_bytes_si(held.bytes)} ({format_bytes(held.bytes)})"
-        head = f"limit_memory: the test held {size} at its peak, the limit is {limit.text}"
+        who, its = ("test and its fixtures", "their") if limit.counted.setup else ("test", "its")
+        head = f"limit_memory: the {who} held {size} at {its} peak, the limit is {limit.text}"
         return "\n".join([head, *self._sites(held.sites, "at the peak")])
 
     def increased(self, before: int, held: Held) -> str:

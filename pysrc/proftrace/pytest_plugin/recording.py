@@ -201,10 +201,11 @@ def _capture_path(item: pytest.Item, options: Options) -> str:
     digest = hashlib.sha256(item.nodeid.encode("utf-8", "surrogatepass")).hexdigest()[:12]
     worker = os.environ.get("PYTEST_XDIST_WORKER", "")
     name = "-".join(filter(None, [words.strip("-.")[:_LONGEST_NAME], digest, worker])) + ".bin"
-    return os.path.join(options.bin_path or _temporary_folder(item.config), name)
+    return os.path.join(options.bin_path or temporary_folder(item.config), name)
 
 
-def _temporary_folder(config: pytest.Config) -> str:
+def temporary_folder(config: pytest.Config) -> str:
+    """Return the folder of captures that are not kept."""
     folder = config.stash.get(_folder_key, None)
     if folder is None:
         folder = config.stash[_folder_key] = tempfile.mkdtemp(prefix="memtrace-")

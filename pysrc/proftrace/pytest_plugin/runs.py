@@ -9,7 +9,7 @@ import pytest
 
 from proftrace import _capture
 from proftrace.model.profile import Profile
-from proftrace.pytest_plugin import fresh, growth, increase, messages, summary
+from proftrace.pytest_plugin import fixtures, fresh, growth, increase, messages, summary
 from proftrace.pytest_plugin.caches import BoundedCaches
 from proftrace.pytest_plugin.markers import LeakLimit, MemoryLimit, NoLeaks, Request, requests_of
 from proftrace.pytest_plugin.options import Options, options_of
@@ -21,7 +21,7 @@ from proftrace.pytest_plugin.recording import (
     replaced_body,
     settle,
 )
-from proftrace.pytest_plugin.verdicts import Held, held_at_peak, leaks_over
+from proftrace.pytest_plugin.verdicts import Held, leaks_over
 
 type Phase = Generator[None, object, object]
 
@@ -83,17 +83,19 @@ class _Measured:
         """Compare the peak with the limits, and note it for the summary."""
         scope = self.recording.scope
         for limit in self.memory:
-            held = held_at_peak(profile, scope, current_thread_only=limit.current_thread_only)
+            held = fixtures.held_with_test(self.item, profile, scope, limit.counted)
             if held.bytes > limit.limit:
                 self.problems.append(self.texts.too_much(limit, held))
-            self._compare(held)
+            if self.held is None or held.bytes > self.held.bytes:
+                self.held = held
+        if self.held is not None:
+            self._compare(self.held)
         summary.note(self.item, profile, self.recording, self.texts, self.memory)
 
     def _compare(self, held: Held) -> None:
         before = increase.previous(self.item) if self.options.fail_on_increase else None
         if before is not None and increase.is_more(held, before):
             self.problems.append(self.texts.increased(before, held))
-        self.held = held
 
     def verdict(self) -> None:
         """Fail the test when there is a reason."""
@@ -116,7 +118,8 @@ class _Once(_Measured):
             profile = self.recording.load()
             self.judge_memory(profile)
             scope = self.recording.scope
-            if any(leaks_over(profile, scope, limit) for limit in self.leaks):
+            # What fixtures leave is known when they are torn down.
+            if any(one.counted.setup or leaks_over(profile, scope, one) for one in self.leaks):
                 self._judge_leaks(profile)
         finally:
             self.recording.stop()
@@ -127,8 +130,11 @@ class _Once(_Measured):
     def _recorded(self) -> Phase:
         recording, collect = self.recording, bool(self.leaks)
         if isinstance(self.item, pytest.Function):
-            with replaced_body(
-                self.item, lambda body: recorded_body(body, recording, collect=collect)
+            with (
+                fixtures.unittest_setups(self.item),
+                replaced_body(
+                    self.item, lambda body: recorded_body(body, recording, collect=collect)
+                ),
             ):
                 return (yield)
         recording.start()
@@ -165,9 +171,13 @@ class _Once(_Measured):
         item, recording = self.item, self.recording
         sections = fresh.Sections(item)
         fresh.tear_down(item)
-        fresh.set_up(item)
-        recording.start()
         try:
+            if any(limit.counted.setup for limit in self.leaks):
+                recording.start()
+                fresh.set_up(item)
+            else:
+                fresh.set_up(item)
+                recording.start()
             with replaced_body(item, marked_body):
                 fresh.call(item)
             if fresh.passed(item):

@@ -58,6 +58,14 @@ class Scope:
         return cls(own, others, loose)
 
 
+@dataclass(frozen=True, slots=True)
+class Counted:
+    """What counts as the test's: without its fixtures (`setup`), in all threads or in its own."""
+
+    current_thread_only: bool = False
+    setup: bool = False
+
+
 @dataclass(slots=True)
 class Site:
     """A place that allocates: bytes and blocks, its stack inside the test, innermost frame first,
@@ -75,8 +83,9 @@ class View:
 
     profile: Profile
     scope: Scope
-    current_thread_only: bool
+    counted: Counted
     flags: array[int]  # by row of the stack table
+    function_flags: array[int]
 
     def samples(self) -> Iterator[int]:
         """Yield the rows of the sample table that count."""
@@ -89,11 +98,11 @@ class View:
         if flags & (_OURS | _TOOL):
             return False
         if tid == self.scope.own_tid:
-            if flags & _BODY:
+            if flags & _BODY or (self.counted.setup and flags & _USER):
                 return True
             # What a test leaves to the event loop runs outside of its own frames.
             return self.scope.loose and bool(flags & _USER) and not flags & _FIXTURE
-        return not self.current_thread_only and not flags & _WORKER
+        return not self.counted.current_thread_only and not flags & _WORKER
 
     def is_background(self, sample: int) -> bool:
         """Tell whether a sample is of a thread that ran before the test began."""
@@ -102,18 +111,22 @@ class View:
         return thread < len(tids) and tids[thread] in self.scope.background
 
     def places(self, sample: int) -> tuple[Place, ...]:
-        """Return the stack of a sample inside the test, innermost frame first."""
+        """Return the stack of a sample inside the test, innermost frame first: down to the test's
+        body, or else, for a fixture, to the tool that calls it."""
         profile = self.profile
         row = profile.samples.stack[sample]
-        found = []
+        found: list[Place] = []
+        n_own = -1  # frames above the first of a tool's
         while row:
             frame = profile.stacks.frame[row]
             place = _place(profile, frame)
             if (place.file, place.name.rpartition(".")[2]) in _BODY_FRAMES:
-                break
+                return tuple(found)
+            if n_own < 0 and self.function_flags[profile.frames.function[frame]] & _TOOL:
+                n_own = len(found)
             found.append(place)
             row = profile.stacks.parent[row]
-        return tuple(found)
+        return tuple(found if n_own <= 0 else found[:n_own])
 
     def thread_name(self, sample: int) -> str:
         """Return the name of the thread that allocated, or its number."""
@@ -138,9 +151,10 @@ class View:
         return sites
 
 
-def view(profile: Profile, scope: Scope, *, current_thread_only: bool) -> View:
+def view(profile: Profile, scope: Scope, counted: Counted) -> View:
     """Return what of a profile is the test's."""
-    return View(profile, scope, current_thread_only, _stack_flags(profile))
+    of_function = _function_flags(profile)
+    return View(profile, scope, counted, _stack_flags(profile, of_function), of_function)
 
 
 def _place(profile: Profile, frame: int) -> Place:
@@ -154,9 +168,8 @@ def _place(profile: Profile, frame: int) -> Place:
     )
 
 
-def _stack_flags(profile: Profile) -> array[int]:
+def _stack_flags(profile: Profile, of_function: array[int]) -> array[int]:
     """Return for each stack what its frames say about it."""
-    of_function = _function_flags(profile)
     stacks, frames = profile.stacks, profile.frames
     flags = array("B", bytes(len(stacks)))
     for row in range(1, len(stacks)):

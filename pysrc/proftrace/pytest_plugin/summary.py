@@ -7,12 +7,12 @@ from collections.abc import Generator, Sequence
 import pytest
 
 from proftrace.model.profile import Profile
-from proftrace.pytest_plugin import SUMMARY_PLUGIN, fresh
+from proftrace.pytest_plugin import SUMMARY_PLUGIN, fixtures, fresh
 from proftrace.pytest_plugin.markers import MemoryLimit
 from proftrace.pytest_plugin.messages import Texts
 from proftrace.pytest_plugin.options import options_of
 from proftrace.pytest_plugin.recording import Recording
-from proftrace.pytest_plugin.verdicts import held_at_peak
+from proftrace.pytest_plugin.scope import Counted
 from proftrace.units import format_bytes, format_count
 
 _SITES_OF_A_TEST = 5
@@ -40,8 +40,11 @@ def note(
     """Keep what the summary shows of a test."""
     if not item.config.pluginmanager.has_plugin(SUMMARY_PLUGIN):
         return
-    only = any(limit.current_thread_only for limit in limits)
-    held = held_at_peak(profile, recording.scope, current_thread_only=only)
+    counted = Counted(
+        any(limit.counted.current_thread_only for limit in limits),
+        any(limit.counted.setup for limit in limits),
+    )
+    held = fixtures.held_with_test(item, profile, recording.scope, counted)
     item.user_properties.append(("memtrace_peak_bytes", held.bytes))
     item.stash[_note_key] = {
         "peak": held.bytes,

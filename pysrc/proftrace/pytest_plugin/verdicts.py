@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from proftrace.model.profile import Profile
 from proftrace.pytest_plugin.markers import LeakLimit, LeaksFilterFunction, Stack, StackFrame
-from proftrace.pytest_plugin.scope import Scope, Site, view
+from proftrace.pytest_plugin.scope import Counted, Scope, Site, view
 from proftrace.views.call_tree import Place
 
 
@@ -19,16 +19,24 @@ class Held:
     sites: Sequence[Site]
 
 
-def held_at_peak(profile: Profile, scope: Scope, *, current_thread_only: bool) -> Held:
+def held_at_peak(profile: Profile, scope: Scope, counted: Counted) -> Held:
     """Return what was the test's at the moment when most memory was allocated."""
-    sites = _sites(profile, scope, "peak", current_thread_only=current_thread_only)
+    return _held(profile, scope, counted, "peak")
+
+
+def left_at_end(profile: Profile, scope: Scope, counted: Counted) -> Held:
+    """Return what is left at the end of a recording."""
+    return _held(profile, scope, counted, "leaked")
+
+
+def _held(profile: Profile, scope: Scope, counted: Counted, metric: str) -> Held:
+    sites = _sites(profile, scope, counted, metric)
     return Held(sum(site.bytes for site in sites), sites)
 
 
 def leaks_over(profile: Profile, scope: Scope, limit: LeakLimit) -> list[Site]:
     """Return the sites with more left at the end than the limit allows, largest first."""
-    sites = _sites(profile, scope, "leaked", current_thread_only=limit.current_thread_only)
-    return beyond(limit, sites)
+    return beyond(limit, _sites(profile, scope, limit.counted, "leaked"))
 
 
 def beyond(limit: LeakLimit, sites: Iterable[Site]) -> list[Site]:
@@ -38,8 +46,8 @@ def beyond(limit: LeakLimit, sites: Iterable[Site]) -> list[Site]:
     ]
 
 
-def _sites(profile: Profile, scope: Scope, metric: str, *, current_thread_only: bool) -> list[Site]:
-    shown = view(profile, scope, current_thread_only=current_thread_only)
+def _sites(profile: Profile, scope: Scope, counted: Counted, metric: str) -> list[Site]:
+    shown = view(profile, scope, counted)
     sizes = profile.samples.values[metric + "_bytes"]
     blocks = profile.samples.values[metric + "_blocks"]
     amounts = {row: (sizes[row], blocks[row]) for row in shown.samples() if sizes[row] > 0}

@@ -8,6 +8,7 @@ import pytest
 
 from proftrace.errors import UsageError
 from proftrace.pytest_plugin.markers import LeakLimit, MemoryLimit, NoLeaks, requests_of
+from proftrace.pytest_plugin.scope import Counted
 
 
 def one(mark: pytest.MarkDecorator) -> object:
@@ -19,15 +20,22 @@ def one(mark: pytest.MarkDecorator) -> object:
 
 
 def test_limits_are_read() -> None:
-    mark = pytest.mark
-    assert one(mark.limit_memory("24 MB")) == MemoryLimit(24_000_000, "24 MB", False)
+    mark, every, own = pytest.mark, Counted(), Counted(current_thread_only=True)
+    assert one(mark.limit_memory("24 MB")) == MemoryLimit(24_000_000, "24 MB", every)
     assert one(mark.limit_memory(limit="24 MiB", current_thread_only=True)) == MemoryLimit(
-        24 << 20, "24 MiB", True
+        24 << 20, "24 MiB", own
     )
-    assert one(mark.limit_leaks("0B", filter_fn=callable)) == LeakLimit(0, "0B", False, callable)
-    assert one(mark.limit_leaks(location_limit="1.5 kB")) == LeakLimit(1500, "1.5 kB", False, None)
-    assert one(mark.no_leaks()) == NoLeaks(2, 5, 16, "16 B", False, None)
-    assert one(mark.no_leaks(0, 2, "1 KiB")) == NoLeaks(0, 2, 1024, "1 KiB", False, None)
+    assert one(mark.limit_leaks("0B", filter_fn=callable)) == LeakLimit(0, "0B", every, callable)
+    assert one(mark.limit_leaks(location_limit="1.5 kB")) == LeakLimit(1500, "1.5 kB", every, None)
+    assert one(mark.no_leaks()) == NoLeaks(2, 5, 16, "16 B", every, None)
+    assert one(mark.no_leaks(0, 2, "1 KiB")) == NoLeaks(0, 2, 1024, "1 KiB", every, None)
+
+
+def test_fixtures_count_where_the_marker_says_so() -> None:
+    mark, wide = pytest.mark, Counted(setup=True)
+    assert one(mark.limit_memory("1 B", setup=True)) == MemoryLimit(1, "1 B", wide)
+    assert one(mark.limit_leaks("1 B", setup=True)) == LeakLimit(1, "1 B", wide, None)
+    assert one(mark.no_leaks(setup=True)) == NoLeaks(2, 5, 16, "16 B", wide, None)
 
 
 BAD = [
@@ -44,6 +52,7 @@ BAD = [
     (pytest.mark.limit_memory(24), "limit_memory: limit is a text"),
     (pytest.mark.limit_memory(None), "limit_memory: limit is a text"),
     (pytest.mark.limit_memory("1 MB", current_thread_only=1), "is True or False, not 1 (int)"),
+    (pytest.mark.limit_memory("1 MB", setup=None), "setup is True or False, not None (NoneType)"),
     (pytest.mark.limit_leaks(["1 MB"]), "limit_leaks: location_limit is a text"),
     (pytest.mark.limit_leaks("1 MB", filter_fn="f"), "limit_leaks: filter_fn is a function"),
     (pytest.mark.limit_leaks("1 MB", limt="1"), "unexpected keyword argument 'limt'"),
