@@ -145,13 +145,15 @@ def judge(python: str, runs: int, what: str) -> bool:
         check=True, capture_output=True, text=True,
     ).stdout.strip()  # fmt: skip
     with tempfile.TemporaryDirectory(prefix="proftrace-bench-") as folder:
-        for _ in range(runs):
+        for run in range(1, runs + 1):
             for part in (published, corpus):
                 if what not in ("all", part.__name__):
                     continue
                 for name, found in part(python, Path(folder)):
                     right[name] += not found
                     wrong.setdefault(name, Counter()).update(found)
+            n_wrong = sum(map(len, wrong.values()))
+            print(f"{version}: run {run}, {n_wrong} wrong so far", file=sys.stderr, flush=True)
     for name, found_wrong in wrong.items():
         marks = "".join(f"  {text} ({count}x)" for text, count in found_wrong.items())
         print(f"{version:8}{name:40}{right[name]:3} of {runs} right{marks}", flush=True)
