@@ -229,7 +229,8 @@ void usage_look_at_end(bool ask_malloc)
     look_if_due(ask_malloc && !is_known ? LOOK_ALL : LOOK_SIZE_ONLY, NULL);
 }
 
+/* That may have been an arena, which stands in the list of arenas until its free has come back. */
 void usage_look_after_release(const void *address)
 {
-    look_if_due(LOOK_IN_TURN, address);
+    look_if_due(LOOK_SIZE_ONLY, address);
 }

@@ -78,21 +78,30 @@ static uint64_t used_in_pools(uintptr_t first, uintptr_t end, uint64_t pool_byte
     return used;
 }
 
+/*
+ * The array of arenas may just have been moved to a larger one, in the middle of which this is
+ * called: until CPython has noted where to, it lies in memory that was given back.
+ */
 bool pymalloc_read(uintptr_t tables, uint64_t arena_bytes, struct pymalloc_view *view)
 {
+    static struct peek peek;
     const uintptr_t arenas = read_word(tables + ARENAS_AT);
     const uint32_t n = read_u32(tables + N_ARENAS_AT);
     const uint64_t pool_bytes = arena_bytes / 64;
     *view = (struct pymalloc_view){0};
     if (n > MOST_ARENAS || (n != 0 && arenas % WORD != 0) || pool_bytes < 4096)
         return false;
+    peek_forget(&peek);
     for (uint32_t i = 0; i < n; i++) {
-        const uintptr_t object = arenas + i * (uintptr_t)ARENA_OBJECT_BYTES;
-        const uintptr_t start = read_word(object), next = read_word(object + WORD);
-        const uintptr_t first = (start + pool_bytes - 1) & ~(uintptr_t)(pool_bytes - 1);
+        uintptr_t object[2], start, next, first; /* all of it, what of it has been in use */
+        if (!peek_bytes(&peek, arenas + i * (uintptr_t)ARENA_OBJECT_BYTES, object, sizeof object))
+            return false;
+        start = object[0];
+        next = object[1];
+        first = (start + pool_bytes - 1) & ~(uintptr_t)(pool_bytes - 1);
         if (start == 0)
             continue; /* not in use */
-        if (next < start || next > start + arena_bytes)
+        if (start % 4096 != 0 || next < start || next > start + arena_bytes)
             return false;
         view->arenas++;
         view->touched_bytes += next - start;

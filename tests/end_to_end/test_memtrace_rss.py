@@ -192,6 +192,16 @@ def test_a_large_block_is_looked_at_though_the_helper_gets_no_time(tmp_path: Pat
     assert rss["peak"]["recorded_live_bytes"] > 60 * MIB
 
 
+@pytest.mark.parametrize("options", [[], ["--trace-python-allocators"], ["--aggregate"]])
+def test_an_arena_that_is_being_given_back_is_not_read(tmp_path: Path, options: list[str]) -> None:
+    """CPython has it in its list until the call is over; the look after it came before that."""
+    library = tmp_path / "slow_release.so"
+    build("slow_release.c", library, "-DLARGE=((size_t)1 << 20)")
+    program = "for i in range(3):\n    o = [bytes(100) for _ in range(30_000)]\n    del o\n"
+    rss = rss_of(run(tmp_path, program, *options, env={"LD_PRELOAD": str(library)}))
+    assert rss["num_looks"] > 10
+
+
 def test_the_size_is_looked_at_while_nothing_is_allocated(tmp_path: Path) -> None:
     program = C + (
         "a = mmap.mmap(-1, 64 << 20, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)\n"

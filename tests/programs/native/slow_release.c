@@ -9,7 +9,9 @@
 #include <sys/mman.h>
 #include <time.h>
 
+#ifndef LARGE
 #define LARGE ((size_t)16 << 20)
+#endif
 
 static void wait_if_large(size_t n_bytes)
 {
