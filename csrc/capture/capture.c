@@ -120,7 +120,7 @@ void proftrace_capture_code_died(const void *code)
     }
     /* Most code dies without a place of it on any stack that was recorded. */
     if (was_seen)
-        frames_code_died(&capture.reader);
+        frames_code_died(&capture.reader, (uintptr_t)code);
     guard_restore(before);
 }
 

@@ -2,6 +2,7 @@
 #include "interp/frames.h"
 
 #include "interp/anchor.h"
+#include "interp/dead_code.h"
 #include "interp/frame_marks.h"
 #include "interp/thread_state.h"
 
@@ -13,10 +14,6 @@
 #define DEEP_STACK 64     /* frames from which on it pays to look further than that */
 #define FIRST_ROOM 256
 #define CHAIN_ENTRY_BYTES (sizeof(struct chain_link) + sizeof(uint32_t))
-
-/* Top bits of a memory key: two frames at one instruction may still differ in these. */
-#define KEY_GENERATOR (1ull << 63)
-#define KEY_ENTRY (1ull << 62)
 
 static uintptr_t state_top(const struct frame_reader *reader, const void *state)
 {
@@ -54,14 +51,6 @@ uintptr_t frames_code(const struct frame_reader *reader, uintptr_t frame)
     /* 3.14 keeps flags in the two low bits of the reference. */
     return read_word(frame + reader->layout.frame_code) & ~(uintptr_t)3;
 }
-
-void frames_code_died(struct frame_reader *reader)
-{
-    __atomic_fetch_add(&reader->dead_codes, 1, __ATOMIC_RELEASE);
-}
-
-/* Set in an epoch that is not another walk's: nothing may be remembered of such walks. */
-#define EPOCH_UNWATCHED (1ull << 63)
 
 /*
  * What changes when code dies, or copies of bytecode, whose addresses are then used again. It also
@@ -418,6 +407,17 @@ static ALWAYS_INLINE bool is_still_on_top(const struct frame_reader *reader,
            frame_marks_are_known(reader) && frame_mark_is_on(reader, top);
 }
 
+static NOINLINE void enter_epoch(const struct frame_reader *reader, struct frame_cache *cache,
+                                 uint64_t epoch)
+{
+    if (!dead_code_forget(reader, cache, epoch)) {
+        cache->depth = 0;
+        memset(cache->memory, 0, sizeof cache->memory);
+    }
+    cache->anchored = false;
+    cache->epoch = epoch;
+}
+
 uint32_t frames_current(struct frame_reader *reader, struct frame_cache *cache)
 {
     const void *state = own_state(reader, cache);
@@ -430,12 +430,8 @@ uint32_t frames_current(struct frame_reader *reader, struct frame_cache *cache)
     if (top == 0)
         return 0;
     epoch = epoch_now(reader, state);
-    if (unlikely(epoch != cache->epoch)) {
-        cache->depth = 0;
-        cache->anchored = false;
-        cache->epoch = epoch;
-        memset(cache->memory, 0, sizeof cache->memory);
-    }
+    if (unlikely(epoch != cache->epoch))
+        enter_epoch(reader, cache, epoch);
     if (likely(is_still_on_top(reader, cache, top))) {
         changed = cache->depth - 1;
         if (frames_ip(reader, top) == cache->chain[changed].ip)

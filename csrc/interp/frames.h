@@ -28,14 +28,23 @@ typedef uint32_t (*frames_intern_fn)(uint32_t parent, const struct frame_place *
 /* Is told of a place that gets no node, of the epoch 0, before a thread remembers that. */
 typedef void (*frames_hide_fn)(const struct frame_place *place);
 
-/* One a process; constant while events are recorded, but for dead_codes. */
+#define DEAD_RANGES 64u /* a power of two */
+
+/* Where instructions of dead code stood, one in front of them included; see frames_code_died. */
+struct dead_range {
+    uintptr_t start; /* both atomic */
+    uintptr_t end;
+};
+
+/* One a process; constant while events are recorded, but for what dies. */
 struct frame_reader {
     struct interp_layout layout;
     struct interp_binding binding;
     frames_intern_fn intern;
-    frames_hide_fn hide;  /* NULL: nobody wants to know */
-    uint64_t dead_codes;  /* atomic: counts code objects that died; see frames_code_died */
-    uint64_t n_unwatched; /* atomic: walks in interpreters whose code dies unseen */
+    frames_hide_fn hide; /* NULL: nobody wants to know */
+    uint64_t dead_codes; /* atomic: counts code objects that died; see frames_code_died */
+    struct dead_range dead[DEAD_RANGES]; /* of the last ones, by their count */
+    uint64_t n_unwatched;                /* atomic: walks in interpreters whose code dies unseen */
 };
 
 #define FRAME_MEMORY 1024 /* places a thread remembers; a power of two */
@@ -84,9 +93,10 @@ void frames_abandon(struct frame_cache *cache);
 
 /*
  * To be called when a code object dies of which a place was interned or hidden, before its memory
- * is used again. All threads then forget what they remember.
+ * is used again, with the GIL held if there is one. All threads then forget what they remember of
+ * it, or all that they remember if `code` is 0.
  */
-void frames_code_died(struct frame_reader *reader);
+void frames_code_died(struct frame_reader *reader, uintptr_t code);
 
 /*
  * The top of the calling thread's chain, 0 = none. `first` and `next` walk it, shims included, for

@@ -232,11 +232,11 @@ static void other_code_at_a_known_address_is_seen(void)
     CHECK_EQ(record(), node);
     CHECK_EQ(differences_of(node, EVENT_CALLOC), 1);
     CHECK(definitions_code_died(&capture.dict, (uintptr_t)&codes[1]));
-    frames_code_died(&capture.reader);
+    frames_code_died(&capture.reader, 0);
     CHECK_EQ(differences_of(record(), EVENT_CALLOC), 0);
     set_code(&codes[1], &names[1]);
     CHECK(definitions_code_died(&capture.dict, (uintptr_t)&codes[1]));
-    frames_code_died(&capture.reader);
+    frames_code_died(&capture.reader, 0);
 }
 
 static void code_that_nobody_asked_for_dies_unnoticed(void)
@@ -248,7 +248,7 @@ static void code_that_nobody_asked_for_dies_unnoticed(void)
     CHECK(definitions_code_died(&capture.dict, unseen));
     CHECK(!definitions_code_died(&capture.dict, unseen));
     CHECK(definitions_code_died(&capture.dict, (uintptr_t)&codes[1]));
-    frames_code_died(&capture.reader);
+    frames_code_died(&capture.reader, 0);
 }
 
 /* What was asked for before is not known any more: then any code may be on a stack. */

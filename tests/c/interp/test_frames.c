@@ -4,6 +4,8 @@
 #include "base/table.h"
 #include "check.h"
 
+#include <string.h>
+
 #define MOST_FRAMES 5000
 #define SHIM 3
 #define UNITS_AT 16 /* of a fake code object: first_traceable, then the code units */
@@ -195,7 +197,7 @@ static void a_death_of_code_drops_what_was_remembered(void)
     push(&frames[0], 3, 5, 0);
     check_node(frames_current(&reader, &cache));
     n_interned = 0;
-    frames_code_died(&reader);
+    frames_code_died(&reader, 0);
     check_node(frames_current(&reader, &cache));
     CHECK_EQ(n_interned, 1);
     frames_release(&cache);
@@ -220,6 +222,43 @@ static void what_is_forgotten_is_asked_again_in_the_same_memory(void)
     check_node(frames_current(&reader, &cache));
     frames_forget(&cache);
     CHECK(cache.chain == NULL && cache.room == 0);
+}
+
+/* A fake code object has its first units where a real one has their number. */
+static void die(unsigned code)
+{
+    const struct fake_code before = codes[code];
+    const uint64_t n_units = 64;
+    memcpy(codes[code].units, &n_units, sizeof n_units);
+    frames_code_died(&reader, (uintptr_t)&codes[code]);
+    codes[code] = before;
+}
+
+static void only_what_stood_in_dead_code_is_asked_again(void)
+{
+    static struct frame_cache cache;
+    state.current = 0;
+    push(&frames[0], 2, 5, 0);
+    push(&frames[1], 3, 5, 0);
+    push(&frames[2], 2, 7, 0);
+    check_node(frames_current(&reader, &cache));
+    n_interned = 0;
+    die(4);
+    check_node(frames_current(&reader, &cache));
+    CHECK_EQ(n_interned, 0);
+    die(3);
+    check_node(frames_current(&reader, &cache));
+    CHECK_EQ(n_interned, 1);
+    for (int i = 0; i < 5; i++)
+        die(4);
+    die(2);
+    check_node(frames_current(&reader, &cache));
+    CHECK_EQ(n_interned, 3);
+    for (int i = 0; i < 200; i++) /* more than anybody keeps */
+        die(4);
+    check_node(frames_current(&reader, &cache));
+    CHECK_EQ(n_interned, 6);
+    frames_release(&cache);
 }
 
 /* Interns the one frame there is; returns how often that took a question. */
@@ -715,6 +754,7 @@ int main(void)
     shims_and_frames_being_set_up_have_no_node();
     a_death_of_code_drops_what_was_remembered();
     what_is_forgotten_is_asked_again_in_the_same_memory();
+    only_what_stood_in_dead_code_is_asked_again();
     code_of_other_interpreters_dies_unseen();
     a_generation_tells_of_deaths_in_its_interpreter();
     copies_of_bytecode_are_places_of_one_code();
