@@ -27,7 +27,11 @@ static void place(struct machine *m, uint32_t n)
         m->instrs[i].unit = 2 * i;
         m->instrs[i].own_unit = 2 * i + (i % 5 == 3); /* some have a prefix */
     }
-    m->list = (struct instr_list){m->instrs, n, m->guards, m->list.n_guards, 2 * n};
+    m->list = (struct instr_list){.instrs = m->instrs,
+                                  .n_instrs = n,
+                                  .guards = m->guards,
+                                  .n_guards = m->list.n_guards,
+                                  .n_units = 2 * n};
 }
 
 static void plan_needed(struct machine *m, const uint8_t *needed, const uint64_t *weights)

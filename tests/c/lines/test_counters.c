@@ -9,7 +9,7 @@ static struct instr instrs[] = {
     {.unit = 1, .own_unit = 2, .flow = FLOW_NEXT, .probe = PROBE_FREE},
     {.unit = 3, .own_unit = 3, .flow = FLOW_END, .probe = PROBE_FREE, .may_stop = true},
 };
-static const struct instr_list list = {instrs, 3, NULL, 0, 4};
+static const struct instr_list list = {.instrs = instrs, .n_instrs = 3, .n_units = 4};
 
 /* Addresses like those of objects, with collisions. */
 static const void *key(uint32_t which)

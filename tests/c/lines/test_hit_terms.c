@@ -34,7 +34,8 @@ static int hits(struct instr *instrs, uint32_t n, const struct instr_guard *guar
                 uint32_t n_guards, const struct hit_rules *rules, const struct counts *counts,
                 int32_t line)
 {
-    struct instr_list list = {instrs, n, guards, n_guards, n};
+    struct instr_list list = {
+        .instrs = instrs, .n_instrs = n, .guards = guards, .n_guards = n_guards, .n_units = n};
     struct hit_term *terms;
     int total = 0, n_terms;
     CHECK(n <= MAX_INSTRS);

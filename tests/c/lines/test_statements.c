@@ -31,7 +31,8 @@ static unsigned skipped(struct instr *instrs, uint32_t n, const struct instr_gua
                         uint32_t n_guards)
 {
     struct hit_rules rules;
-    struct instr_list list = {instrs, n, guards, n_guards, n};
+    struct instr_list list = {
+        .instrs = instrs, .n_instrs = n, .guards = guards, .n_guards = n_guards, .n_units = n};
     unsigned result = 0;
     int n_skipped, n_seen = 0;
     CHECK(n <= 32);
@@ -143,7 +144,8 @@ static void the_targets_of_a_loop_get_its_hits_wherever_it_is_fetched(void)
     CHECK_EQ(SKIPPED(on_for) & 0x1f, 1u << 1 | 1u << 2 | 1u << 3);
     CHECK_EQ(SKIPPED(on_y) & 0x1f, 1u << 2 | 1u << 3);
     /* `skipped` has set the units. */
-    CHECK(statements_find(&(struct instr_list){on_y, 7, NULL, 0, 7}, &rules) > 0);
+    CHECK(statements_find(&(struct instr_list){.instrs = on_y, .n_instrs = 7, .n_units = 7},
+                          &rules) > 0);
     CHECK_EQ(rules.n_credits, 2);
     CHECK_EQ(rules.credits[0].unit, 2); /* an iteration */
     CHECK_EQ(rules.credits[0].line, 2);
