@@ -79,6 +79,16 @@ static inline uint32_t compat_offset(PyObject *number)
  */
 #define COMPAT_REPEATS_LINES (PY_VERSION_HEX < 0x030d0000)
 
+/*
+ * Before 3.13.3 an event searches the whole line table for a line that is not near the start of its
+ * code: up to 20 us in a function of 3,000 lines. Code of so many lines has such events.
+ */
+#if PY_VERSION_HEX < 0x030d0300
+#define COMPAT_SEARCHES_LINES 100u
+#else
+#define COMPAT_SEARCHES_LINES UINT32_MAX
+#endif
+
 #ifdef Py_GIL_DISABLED
 #define COMPAT_IS_FREE_THREADED 1
 #else

@@ -242,10 +242,14 @@ static void turn_all_cold(enum cold_reason reason)
 
 /* ---- asking ---------------------------------------------------------------------------------- */
 
-/* Tests want everything hot; without the GIL, nothing is, and other threads go on counting. */
+/*
+ * Tests want everything hot; without the GIL, nothing is, and other threads go on counting. Where
+ * it is the events that are slow and not the lines, the clock is dear and does not show the lines.
+ */
 static bool may_stay_cold(struct lines_code *code)
 {
-    if (is_allowed_without_samples || COMPAT_IS_FREE_THREADED || !slow_code_suits_clock(code))
+    if (is_allowed_without_samples || COMPAT_IS_FREE_THREADED ||
+        code->n_lines > COMPAT_SEARCHES_LINES || !slow_code_suits_clock(code))
         return false;
     regime_postpone(code);
     return true;

@@ -545,6 +545,14 @@ def test_slow_code_says_what_keeps_it_cold_besides(tmp_path: Path) -> None:
     assert set(profile.calls.reason) == {6}  # a trace function is set
 
 
+def test_slow_events_make_no_slow_code(tmp_path: Path) -> None:
+    """CPython before 3.13.3 takes microseconds for an event far from the start of its function."""
+    body = "".join(f"    x{i} = n\n" for i in range(800))
+    profile = record(tmp_path, f"@profile\ndef f(n):\n{body}for n in range(600):\n    f(n)\n")
+    assert set(profile.calls.regime) == {REGIME_HOT}
+    assert set(line_values(profile, "hits").values()) == {600}
+
+
 def test_the_callers_of_slow_code_have_its_clock(tmp_path: Path) -> None:
     """So a generator takes no longer than the loop that drives it, and each call has its time."""
     profile = record(
