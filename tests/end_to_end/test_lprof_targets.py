@@ -160,6 +160,7 @@ def test_a_target_that_is_nowhere_is_said_before_the_program_runs(
 
 def test_what_is_not_python_is_said(folder: Path) -> None:
     assert "is not written in Python" in refused(folder, "-p", "sys").stderr
+    assert "patterns are for --include" in refused(folder, "-p", "pkg/*.py").stderr
     assert "--exclude" in refused(folder, "--exclude", "x").stderr
 
 

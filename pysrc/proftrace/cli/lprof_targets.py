@@ -107,8 +107,10 @@ def _is_path(item: str) -> bool:
 def _existing(item: str) -> str:
     """Return the path as the session compares it."""
     if not os.path.exists(item):
+        hint = "; patterns are for --include" if any(sign in item for sign in "*?[") else ""
         raise UsageError(
             f"-p {printable(item)}: there is no such file or folder, and it is no name of Python's"
+            + hint
         )
     return os.path.realpath(item)
 
