@@ -196,10 +196,11 @@ static void look_if_due(enum look_kind kind, const void *released)
 {
     uint64_t now_ns;
     int saved = errno;
-    __atomic_fetch_and(&capture.attention, ~(uint32_t)ATTEND_DUE, __ATOMIC_SEQ_CST);
+    /* Also from within a look, whose marks are events: the bit stays for the next event then. */
     if (capture.usage.interval_ns == 0 || !thread_writes() || !state_memory_is_ours() ||
         __atomic_exchange_n(&looking, 1, __ATOMIC_ACQUIRE) != 0)
         return;
+    __atomic_fetch_and(&capture.attention, ~(uint32_t)ATTEND_DUE, __ATOMIC_SEQ_CST);
     now_ns = mono_now_ns();
     write_gap(now_ns, released);
     if (kind != LOOK_IN_TURN || now_ns >= capture.usage.next_ns)
