@@ -152,19 +152,27 @@ NO_MORE_MEMORY = (
 
 @pytest.mark.parametrize("options", [[], ["--native"], ["--aggregate"]])
 def test_no_address_space_from_the_first_flush_on(tmp_path: Path, options: list[str]) -> None:
-    # The stack is known before: noting it, its native frames above all, may need memory.
+    # The stack is known before, and the loop specialised: noting native frames may need memory.
     program = NO_MORE_MEMORY + (
         "for i in range(50_000):\n"
         "    n = len(bytearray(10_000))\n"
-        "    if i == 10: allow_no_more()\n"
+        "    if i == 5_000: allow_no_more()\n"
         "print(n)\n"
     )
     result = memtrace(["run", "-q", *options, "-o", "out.bin", "-c", program], tmp_path)
     assert (result.status, result.stdout, result.stderr) == (0, "10000\n", "")
-    profile = load_profile(str(tmp_path / "out.bin"))
-    assert profile.warnings == ()
-    (row,) = [row for row in csv_rows(tmp_path / "out.bin", "--all") if row.blocks >= 50_000]
-    assert (row.blocks, row.size) == (50_000, 50_000 * bytearray_bytes(10_000))
+    warnings = load_profile(str(tmp_path / "out.bin")).warnings
+    if "--native" in options:  # a frame may come to be on the stack that was not before
+        assert all("no memory left to note some stacks" in warning for warning in warnings)
+    else:
+        assert warnings == ()
+    size = bytearray_bytes(10_000)
+    rows = [
+        row
+        for row in csv_rows(tmp_path / "out.bin", "--all")
+        if row.blocks > 5 and row.size == row.blocks * size
+    ]
+    assert sum(row.blocks for row in rows) == 50_000
 
 
 def test_stacks_that_no_memory_is_left_for_are_told(tmp_path: Path) -> None:

@@ -1,8 +1,8 @@
 import dataclasses, enum  # HITS: 1
 @dataclasses.dataclass(order=True)
 class D:
-    x: int  # HITS: 1
-    y: list = dataclasses.field(  # HITS: 1
+    x: int  # since 3.14 nothing runs here
+    y: list = dataclasses.field(  # since 3.14 the annotation runs by itself, later
         default_factory=list
     )
     def __post_init__(self):  # HITS: 1
