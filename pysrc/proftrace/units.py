@@ -4,6 +4,7 @@ from __future__ import annotations
 
 _BYTE_UNITS = ("B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB")
 _SI_UNITS = ("B", "kB", "MB", "GB", "TB", "PB", "EB")
+_SHORT_UNITS = ("", "K", "M", "G", "T", "P", "E")  # of 1024, as in dd and split
 _LARGEST_SIZE = (1 << 63) - 1
 _TIME_UNITS = ((1, "ns"), (1_000, "us"), (1_000_000, "ms"), (1_000_000_000, "s"))
 
@@ -33,19 +34,21 @@ def format_bytes_si(value: int) -> str:
 def parse_bytes(text: str) -> int:
     """Return the bytes of a size: "24 MB" is 24,000,000, "24 MiB" is 25,165,824, "512" is 512.
 
-    Units are read in either case, with or without a space before them. Raise ValueError with a
-    reason that names the text.
+    A single letter is short for the unit with "i": "64K" is 65,536. Units are read in either case,
+    with or without a space before them. Raise ValueError with a reason that names the text.
     """
     words = text.strip()
     number = words.rstrip("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ")
     unit = words[len(number) :].lower()
-    for base, units in ((1000, _SI_UNITS), (1024, _BYTE_UNITS)):
+    for base, units in ((1000, _SI_UNITS), (1024, _BYTE_UNITS), (1024, _SHORT_UNITS)):
         names = [name.lower() for name in units]
-        if (unit or "b") in names:
-            value = _decimal(number.strip(), base ** names.index(unit or "b"))
+        if unit in names:
+            value = _decimal(number.strip(), base ** names.index(unit))
             break
     else:
-        raise ValueError(f"{text!r} is not a size: the unit is one of B, kB, MB, GB, KiB, MiB, GiB")
+        raise ValueError(
+            f"{text!r} is not a size: the unit is one of B, kB, MB, GB, KiB, MiB, GiB, K, M, G"
+        )
     if value is None:
         raise ValueError(f'{text!r} is not a size such as "24 MB" or "512 KiB"')
     if value > _LARGEST_SIZE:
