@@ -12,7 +12,7 @@ from typing import Any, TextIO
 
 from proftrace import _lines
 from proftrace.api.engine import engine, with_nested
-from proftrace.api.scoping import members, read_policies
+from proftrace.api.scoping import add_members, read_policies
 from proftrace.api.stats import LineStats
 from proftrace.errors import ProftraceError
 from proftrace.lines.register import name_of
@@ -40,22 +40,26 @@ class LineProfiler:
         self._is_armed = False
         self._heard: dict[int, CodeType] | None = None  # while it is on; with what is nested
         for function in functions:
-            self.add_function(function)
+            self._add_or_warn(function)
 
     # ---- what ----------------------------------------------------------------------------------
 
     def add_function(self, func: object) -> None:
         """Profile a function from now on, while this is on; what is no function gets a warning."""
+        self._add_or_warn(func)
+
+    def _add_or_warn(self, func: object) -> None:
+        """Add; a warning is about the line that called the method that called this."""
         try:
             codes = engine().add(func)
         except (CannotProfileError, ValueError) as error:
-            warnings.warn(f"cannot profile {name_of(func)}: {error}", stacklevel=2)
+            warnings.warn(f"cannot profile {name_of(func)}: {error}", stacklevel=3)
             return
         self._add_functions(func)
         self._add_codes(codes)
 
     def _add_functions(self, func: object) -> None:
-        self.functions.extend(self.get_underlying_functions(func) or [func])
+        self.functions.extend(_functions_in(func) or [func])
 
     def _add_codes(self, codes: list[CodeType]) -> None:
         new = [code for code in codes if id(code) not in self._codes]
@@ -80,11 +84,14 @@ class LineProfiler:
     ) -> int:
         """Add a function, method, property or wrapper; return how many were new: 0 or 1.
 
-        What `guard` is true of is left out; `name` is accepted and not used.
+        `guard` is asked about each function that `func` leads to; what it is true of is left out.
+        `name` is accepted and not used. TypeError for what cannot be called.
         """
         del name
-        if guard is not None and callable(func) and guard(func):
-            return 0
+        _require_callable(func)
+        if guard is not None:
+            wanted = [function for function in _functions_in(func) if not guard(function)]
+            return int(sum(self.add_callable(function) for function in wanted) > 0)
         before = len(self._codes)
         try:
             self._add_codes(engine().add(func))
@@ -96,27 +103,28 @@ class LineProfiler:
         return 1
 
     def add_class(self, cls: type, *, scoping_policy: object = None, wrap: bool = False) -> int:
-        """Add what is defined in a class; return how many functions were new.
+        """Add what is defined in a class; return how many of its members had something new.
 
-        `scoping_policy` says what else that means of what the class has: "exact", "children",
-        "descendants", "siblings" (the default for functions and classes) or "none", or a dict of
-        these by "func", "class" and "module". `wrap` is accepted: nothing has to be wrapped.
+        `scoping_policy` says what is meant of what the class has: "exact" (its own functions,
+        without the classes in it), "children", "descendants", "siblings" (the default for
+        functions and classes) or "none" (whatever is there), or a dict of these by "func", "class"
+        and "module". `wrap` is accepted: nothing has to be wrapped.
         """
         del wrap
-        policies = read_policies(scoping_policy)
-        return sum(self.add_callable(member) for member in members(cls, policies))
+        return add_members(cls, read_policies(scoping_policy), self.add_callable)
 
     def add_module(
         self, mod: ModuleType, *, scoping_policy: object = None, wrap: bool = False
     ) -> int:
         """Add what is defined in a module, as add_class does for a class."""
         del wrap
-        policies = read_policies(scoping_policy)
-        return sum(self.add_callable(member) for member in members(mod, policies))
+        return add_members(mod, read_policies(scoping_policy), self.add_callable)
 
     def __call__[T](self, func: T) -> T:
-        """Add a function, method, property or class, be on from now on, and return it as it is."""
-        self.add_function(func)
+        """Add a function, method, property or class, be on from now on, and return it as it is;
+        TypeError for what cannot be called."""
+        _require_callable(func)
+        self._add_or_warn(func)
         with self._lock:
             self._is_armed = True
             self._switch()
@@ -132,11 +140,12 @@ class LineProfiler:
 
     @classmethod
     def get_underlying_functions(cls, func: object) -> list[FunctionType]:
-        """Return the functions that a wrapper, method, property or class leads to; maybe none."""
-        try:
-            return [function for _, function in find_code(func) if function is not None]
-        except CannotProfileError:
-            return []
+        """Return the functions that a wrapper, method, property or class leads to; maybe none.
+
+        TypeError for what cannot be called.
+        """
+        _require_callable(func)
+        return _functions_in(func)
 
     # ---- when ----------------------------------------------------------------------------------
 
@@ -274,3 +283,22 @@ class LineProfiler:
     def __repr__(self) -> str:
         state = "on" if self._heard is not None else "off"
         return f"<proftrace.LineProfiler of {len(self.functions)} functions, {state}>"
+
+
+def _functions_in(func: object) -> list[FunctionType]:
+    try:
+        return [function for _, function in find_code(func) if function is not None]
+    except CannotProfileError:
+        return []
+
+
+def _require_callable(func: object) -> None:
+    """Raise TypeError for what is neither called nor leads to what is, as properties do."""
+    if callable(func) or isinstance(func, CodeType):
+        return
+    try:
+        find_code(func)
+    except CannotProfileError as error:
+        # A property or class method around C code can be meant; a number cannot.
+        if not hasattr(type(func), "__get__"):
+            raise TypeError(f"cannot profile {name_of(func)}: {error}") from None
