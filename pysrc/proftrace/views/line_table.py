@@ -122,7 +122,8 @@ class FunctionLines:
     """One section of the table.
 
     `inclusive` is the time in the function, callees included, in nanoseconds; of calls within
-    calls of the same function only the outermost counts. `source` is the function's text, one item
+    calls of the same function only the outermost counts; `error` is one standard deviation of it.
+    `source` is the function's text, one item
     a line from `first_line` on and without line ends; None if it is not known. `lines` has the
     lines that ran, by number, ascending. `regimes` says how it was timed: by the "clock" at each
     line, by "samples", or first the one and then the other. `statements` are (last line, text) of
@@ -142,6 +143,7 @@ class FunctionLines:
     loops: frozenset[int] = frozenset()
     callers: Sequence[Call] = ()
     callees: Sequence[Call] = ()
+    error: int = 0
 
     def rows(self) -> Iterator[Row]:
         """Yield what the table shows, line by line: the lines that ran when there is no text."""
@@ -178,11 +180,6 @@ class FunctionLines:
         outermost call took; then it is that call's time.
         """
         return min(self.inclusive, sum(values.inclusive for values in self.lines.values()))
-
-    @cached_property
-    def error(self) -> int:
-        """The error of the total: one standard deviation, in nanoseconds."""
-        return round(math.hypot(*(values.inclusive_error for values in self.lines.values())))
 
     @cached_property
     def hits(self) -> int:
@@ -248,6 +245,7 @@ class _Sum:
 
     calls: int = 0
     inclusive: int = 0
+    error: int = 0
     regimes: set[str] = field(default_factory=set)
     lines: dict[int, LineValues] = field(default_factory=dict)
 
@@ -256,6 +254,7 @@ class _Sum:
         table = profile.calls
         self.calls += table.calls[row]
         self.inclusive += max(0, table.inclusive[row])
+        self.error = combine_errors(self.error, table.inclusive_error[row])
         if table.regime[row] == REGIME_HOT or table.samples[row]:
             self.regimes.add("samples")
 
@@ -329,6 +328,7 @@ def _section(key: FunctionKey, found: _Sum, text: _Text, reading: Reading) -> Fu
         tuple(sorted(regimes)),
         statements,
         frozenset(line for line in text.layout.loops if first_line <= line <= last_line),
+        error=found.error,
     )
 
 

@@ -8,7 +8,15 @@ import pytest
 
 from line_logs import Timings, code_of, functions_of, write_line_log
 from proftrace.model.load import load_profile
-from proftrace.views.line_table import FunctionLines, line_table
+from proftrace.views.line_stats import function_stats
+from proftrace.views.line_table import (
+    FunctionLines,
+    combine_errors,
+    line_table,
+    sections_by_key,
+)
+
+LOGS = Path(__file__).parents[2] / "logs" / "v1"
 
 
 def sections(*paths: Path) -> list[FunctionLines]:
@@ -96,3 +104,15 @@ def test_negative_times_are_shown_as_nothing(tmp_path: Path) -> None:
     (section,) = sections(write(tmp_path / "r", text, "f", [(2, 5, -30)]))
     assert section.lines[2].inclusive == 0
     assert section.total == 0
+
+
+def test_the_error_of_a_function_is_the_one_that_was_recorded() -> None:
+    profiles = [load_profile(str(LOGS / "lines-2.bin"))]
+    stats = function_stats(profiles)
+    assert {key: one.lines.error for key, one in stats.items()} == {
+        key: one.inclusive_error for key, one in stats.items()
+    }
+    assert any(one.inclusive_error > 0 for one in stats.values())
+    twice = sections_by_key(profiles * 2)
+    for key, one in stats.items():
+        assert twice[key].error == combine_errors(one.inclusive_error, one.inclusive_error)
