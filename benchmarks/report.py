@@ -35,8 +35,8 @@ programs of `lprof check`.
 """
 
 
-MEMORY = """Whole programs (`benchmarks/whole/`) run with fixed thresholds of glibc's malloc, under each
-tool and without one: its own adjustment gives or takes some 4 % by where blocks happen to lie.
+MEMORY = """Whole programs (`benchmarks/whole/`) run with fixed thresholds of glibc's malloc, under
+each tool and without one: its own adjustment gives or takes some 4 % by where blocks happen to lie.
 """
 
 
