@@ -206,11 +206,14 @@ void sample_look_anew(struct sample_thread *thread, uint64_t cpu_ns)
 {
     thread->look.start_ns = mono_now_ns();
     thread->look.start_cpu_ns = thread->look.cpu_ns = cpu_ns;
-    thread->look.next_ns = thread->look.changed_ns = thread->look.start_ns;
-    thread->look.mean_ns = thread->look.weighed_ns = 0;
-    thread->look.is_parked = false;
+    thread->look.next_ns = thread->look.start_ns;
+    thread->look.mean_ns = thread->look.weighed_ns = thread->look.known_ns = 0;
+    thread->look.park.n_looks = 0;
     thread->stretch = 1u << STRETCH_SHIFT;
     thread->look.start_delay_ns = thread->look.delay_ns = state_delay_ns(thread->tid);
+    thread->look.stretch_delay_ns = thread->look.delay_ns;
+    thread->look.n_waits = state_n_waits(thread->tid);
+    thread->look.off_ns = 0;
     thread->look.delay_cpu_ns = cpu_ns;
     thread->look.mask_cpu_ns = thread->look.pace_cpu_ns = cpu_ns;
     thread->look.n_handled = thread->n_handled;

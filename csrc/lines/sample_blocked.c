@@ -43,11 +43,13 @@
 #define DELAY_CHECK_NS 5000000u /* of CPU time */
 #define DELAY_MOST 1000u
 #define HOUSEKEEPING_NS 20000000u
+#define SETTLE_MOST_NS 50000000u
 
 static pthread_t helper;
 static bool has_helper;
 static pid_t helper_tid;           /* written by itself */
 static uint32_t is_wanted;         /* futex */
+static uint32_t is_settled;        /* atomic: it writes no more */
 static struct sample_tally *tally; /* owned; lives on in the list of all */
 static uint32_t n_alive;           /* threads at the last round */
 static uint64_t noise = 0x9e3779b97f4a7c15ull;
@@ -70,22 +72,26 @@ static uintptr_t top_of(struct sample_thread *thread)
     return frame;
 }
 
-/* The time that it has been blocked so far, over what the looks make of it. */
-static double correction(const struct sample_look *look, uint64_t now)
+/* What is not known of the time that it was blocked, over what the looks make of that. */
+static double correction(const struct sample_look *look)
 {
-    uint64_t wall = now - look->start_ns;
-    uint64_t able = look->cpu_ns - look->start_cpu_ns + look->delay_ns - look->start_delay_ns;
-    uint64_t off = wall > able ? wall - able : 0;
+    uint64_t off = look->off_ns > look->known_ns ? look->off_ns - look->known_ns : 0;
     return look->weighed_ns < CORRECTED_AFTER_NS ? 1.0 : (double)off / (double)look->weighed_ns;
 }
 
-/* The last look found it off the CPU: it stands for the mean of the time that was drawn. */
-static void charge(struct sample_look *look, uint64_t now)
+/* A wait goes to where it was. */
+static void charge(struct sample_look *look, struct park_charge part)
 {
-    look->weighed_ns += look->mean_ns;
-    if (look->walk.n != 0)
+    look->known_ns += part.known_ns;
+    look->weighed_ns += part.guess_ns;
+    if (look->walk.n == 0)
+        return;
+    if (part.known_ns != 0)
+        tally_add_known(tally, look->walk.places, look->walk.n, &look->clock,
+                        sample_ticks(part.known_ns));
+    if (part.guess_ns != 0)
         tally_add(tally, look->walk.places, look->walk.n, &look->clock,
-                  (uint64_t)((double)sample_ticks(look->mean_ns) * correction(look, now)));
+                  (uint64_t)((double)sample_ticks(part.guess_ns) * correction(look)));
 }
 
 /* Reads where the thread is. False: it ran meanwhile, or is only waiting for a processor. */
@@ -98,20 +104,36 @@ static bool find_place(struct sample_thread *thread, uint64_t cpu_ns)
     return !state_is_runnable(thread->tid) && sample_cpu_ns(thread->tid) == cpu_ns;
 }
 
-/* Finds out how long it had to wait for a processor lately; its samples stand for that time too. */
-static void measure_delay(struct sample_thread *thread, uint64_t cpu_ns)
+/* What happened since the last look that found the thread running, or another wait. */
+static struct park_gap measure_gap(struct sample_thread *thread, uint64_t now, uint64_t cpu_ns)
+{
+    struct sample_look *look = &thread->look;
+    uint64_t delay_ns = state_delay_ns(thread->tid), n_waits = state_n_waits(thread->tid);
+    uint64_t wall = now - look->start_ns, able, off;
+    struct park_gap gap = {.n_waits = n_waits - look->n_waits};
+    if (delay_ns > look->delay_ns)
+        look->delay_ns = delay_ns;
+    able = cpu_ns - look->start_cpu_ns + look->delay_ns - look->start_delay_ns;
+    off = wall > able ? wall - able : 0;
+    gap.off_ns = off > look->off_ns ? off - look->off_ns : 0;
+    gap.is_shared = n_waits == UINT64_MAX;
+    look->off_ns = off;
+    look->n_waits = n_waits;
+    return gap;
+}
+
+/* How long it had to wait for a processor lately: its samples stand for that time too. */
+static void set_stretch(struct sample_thread *thread, uint64_t cpu_ns)
 {
     struct sample_look *look = &thread->look;
     uint64_t ran = cpu_ns - look->delay_cpu_ns;
-    uint64_t delay_ns, delay;
+    uint64_t delay = look->delay_ns - look->stretch_delay_ns;
     if (ran < DELAY_CHECK_NS)
         return;
-    delay_ns = state_delay_ns(thread->tid);
-    delay = delay_ns > look->delay_ns ? delay_ns - look->delay_ns : 0;
     delay = delay > ran * DELAY_MOST ? ran * DELAY_MOST : delay;
     __atomic_store_n(&thread->stretch, (uint32_t)(((ran + delay) << STRETCH_SHIFT) / ran),
                      __ATOMIC_RELAXED);
-    look->delay_ns = delay_ns;
+    look->stretch_delay_ns = look->delay_ns;
     look->delay_cpu_ns = cpu_ns;
 }
 
@@ -119,12 +141,17 @@ static void measure_delay(struct sample_thread *thread, uint64_t cpu_ns)
  * How long to wait on average: a thread that comes and goes is looked at often, one that only runs
  * or has not run for long, seldom.
  */
+static uint64_t shortest_mean(void)
+{
+    return LOOK_SHORTEST_NS * (1 + n_alive / 4);
+}
+
 static uint64_t next_mean(const struct sample_look *look, uint64_t now)
 {
-    uint64_t shortest = LOOK_SHORTEST_NS * (1 + n_alive / 4);
+    uint64_t shortest = shortest_mean();
     uint64_t mean = look->mean_ns + look->mean_ns / 4, longest = LOOK_LONGEST_NS;
-    if (look->is_parked) {
-        mean = (now - look->changed_ns) / 8;
+    if (look->park.n_looks != 0) {
+        mean = (now - look->park.first_ns) / 16;
         longest = PARKED_LONGEST_NS;
     }
     longest *= 1 + n_alive / 16; /* the helper has to do with a hundredth of a processor */
@@ -216,26 +243,62 @@ static void charge_running(struct sample_thread *thread, uint64_t cpu_ns)
                   sample_ticks(sample_stretch(thread, ns)));
 }
 
+/* The thread ran since the last look, or is looked at for the first time. */
+static void look_at_change(struct sample_thread *thread, uint64_t now, uint64_t cpu_ns)
+{
+    struct sample_look *look = &thread->look;
+    struct park_gap gap = measure_gap(thread, now, cpu_ns);
+    uint64_t mean_ns = look->mean_ns;
+    bool is_waiting;
+    reach_watch(thread, cpu_ns);
+    set_stretch(thread, cpu_ns);
+    if (look->park.n_looks != 0) {
+        gap.is_shared |= !state_is_runnable(thread->tid); /* it waits for something else now */
+        charge(look, park_end(&look->park, mean_ns, &gap));
+    }
+    if (thread->is_unheard)
+        charge_running(thread, cpu_ns);
+    look->cpu_ns = cpu_ns;
+    is_waiting = find_place(thread, cpu_ns);
+    set_pace(thread, cpu_ns);
+    if (is_waiting)
+        park_begin(&look->park, now, mean_ns, shortest_mean(), &gap);
+}
+
 static void look_at_thread(struct sample_thread *thread, uint64_t now)
 {
     struct sample_look *look = &thread->look;
     uint64_t cpu_ns = sample_cpu_ns(thread->tid);
     if (cpu_ns == 0)
         return; /* it has ended and will say so */
-    if (!look->is_parked || cpu_ns != look->cpu_ns) {
-        reach_watch(thread, cpu_ns);
-        measure_delay(thread, cpu_ns);
-        if (thread->is_unheard)
-            charge_running(thread, cpu_ns);
-        look->cpu_ns = cpu_ns;
-        look->changed_ns = now;
-        look->is_parked = find_place(thread, cpu_ns);
-        set_pace(thread, cpu_ns);
+    if (look->park.n_looks != 0 && cpu_ns == look->cpu_ns) {
+        look->off_ns += now - look->park.last_ns;
+        charge(look, park_again(&look->park, now));
+    } else {
+        look_at_change(thread, now, cpu_ns);
     }
-    if (look->is_parked)
-        charge(look, now);
     look->mean_ns = next_mean(look, now);
     look->next_ns = now + meter_wait_ns(&noise, look->mean_ns);
+}
+
+/* Nobody looks at it any more: what is known of its wait is charged. */
+static void settle(struct sample_thread *thread, uint64_t now)
+{
+    struct sample_look *look = &thread->look;
+    uint64_t cpu_ns = sample_cpu_ns(thread->tid);
+    struct park_gap gap;
+    if (look->park.n_looks == 0)
+        return;
+    if (cpu_ns == look->cpu_ns) {
+        look->off_ns += now - look->park.last_ns;
+        charge(look, park_again(&look->park, now));
+        look->park.n_looks = 0;
+    } else if (cpu_ns == 0) {
+        charge(look, park_end(&look->park, look->mean_ns, NULL));
+    } else {
+        gap = measure_gap(thread, now, cpu_ns);
+        charge(look, park_end(&look->park, look->mean_ns, &gap));
+    }
 }
 
 /* ---- the rounds ----------------------------------------------------------------------------- */
@@ -250,6 +313,18 @@ static void update_objects(uint64_t now)
     (void)!unwind_read_objects();
 }
 
+static void settle_all(void)
+{
+    for (struct sample_thread *thread = __atomic_load_n(&sample_threads, __ATOMIC_ACQUIRE);
+         thread != NULL; thread = thread->next) {
+        if (__atomic_load_n(&thread->alive, __ATOMIC_ACQUIRE) != THREAD_ALIVE)
+            continue;
+        sample_lock(thread);
+        settle(thread, mono_now_ns());
+        sample_unlock(thread);
+    }
+}
+
 /* Returns when to look next. */
 static uint64_t look_at_all(void)
 {
@@ -259,8 +334,10 @@ static uint64_t look_at_all(void)
          thread != NULL; thread = thread->next) {
         uint32_t life = __atomic_load_n(&thread->alive, __ATOMIC_ACQUIRE);
         uint64_t now;
-        if (life == THREAD_ENDED)
+        if (life == THREAD_ENDED) {
+            charge(&thread->look, park_end(&thread->look.park, 0, NULL));
             sample_bury(thread);
+        }
         if (life != THREAD_ALIVE)
             continue;
         sample_lock(thread);
@@ -317,6 +394,8 @@ static void *help(void *unused)
         }
         wait_until(look_at_all());
     }
+    settle_all();
+    __atomic_store_n(&is_settled, 1, __ATOMIC_RELEASE);
     return unused;
 }
 
@@ -338,16 +417,35 @@ int helper_start(void)
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);
     __atomic_store_n(&is_wanted, 1, __ATOMIC_RELEASE);
+    __atomic_store_n(&is_settled, 0, __ATOMIC_RELEASE);
     has_helper = pthread_create(&helper, &attributes, help, NULL) == 0;
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     pthread_attr_destroy(&attributes);
     return has_helper ? 0 : -1;
 }
 
+/*
+ * In an ending process it may be that it cannot go on: then the last wait is not charged. While it
+ * looks at it this thread must not begin another one, if that can be helped.
+ */
+static void wait_until_settled(void)
+{
+    uint64_t start_ns = mono_now_ns(), passed_ns = 0;
+    while (!__atomic_load_n(&is_settled, __ATOMIC_ACQUIRE) && passed_ns < SETTLE_MOST_NS) {
+        if (passed_ns < SETTLE_MOST_NS / 10)
+            sched_yield();
+        else
+            usleep(500);
+        passed_ns = mono_now_ns() - start_ns;
+    }
+}
+
 void helper_stop(bool wait)
 {
     __atomic_store_n(&is_wanted, 0, __ATOMIC_RELEASE);
     syscall(SYS_futex, &is_wanted, FUTEX_WAKE_PRIVATE, 1, NULL, NULL, 0);
+    if (has_helper)
+        wait_until_settled();
     if (wait && has_helper) {
         pthread_join(helper, NULL);
         has_helper = false;

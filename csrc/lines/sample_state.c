@@ -7,6 +7,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#define STATUS_BYTES 4096u /* processors and nodes of large machines take a line each */
+
 /* Reads the start of a file of /proc, with a NUL behind. False when there is none. */
 static bool read_file(pid_t tid, const char *name, char *text, size_t room)
 {
@@ -46,11 +48,22 @@ uint64_t state_delay_ns(pid_t tid)
     return strtoull(end, NULL, 10);
 }
 
+uint64_t state_n_waits(pid_t tid)
+{
+    static const char label[] = "\nvoluntary_ctxt_switches:\t";
+    char text[STATUS_BYTES];
+    const char *found;
+    if (!read_file(tid, "status", text, sizeof text))
+        return UINT64_MAX;
+    found = strstr(text, label);
+    return found == NULL ? UINT64_MAX : strtoull(found + sizeof label - 1, NULL, 10);
+}
+
 /* "SigBlk:" and 16 digits; the lowest bit is signal 1. */
 bool state_blocks(pid_t tid, int signal)
 {
     static const char label[] = "\nSigBlk:\t";
-    char text[2048];
+    char text[STATUS_BYTES];
     const char *found;
     if (!read_file(tid, "status", text, sizeof text))
         return false;

@@ -18,6 +18,9 @@ bool state_is_runnable(pid_t tid);
 /* Time that it was able to run but did not; 0 where the system does not keep it. */
 uint64_t state_delay_ns(pid_t tid);
 
+/* How often it gave up its processor to wait for something; UINT64_MAX where nobody counts that. */
+uint64_t state_n_waits(pid_t tid);
+
 /* Whether it blocks a signal. */
 bool state_blocks(pid_t tid, int signal);
 

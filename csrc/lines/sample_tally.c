@@ -122,23 +122,22 @@ void tally_pass(struct sample_tally *tally, uint64_t ticks)
 /* ---- samples -------------------------------------------------------------------------------- */
 
 static void add_exclusive(struct sample_tally *tally, const struct sample_place *place,
-                          uint64_t weight)
+                          uint64_t weight, double square)
 {
     struct sample_line *line = line_of(tally, place);
     if (line == NULL)
         return;
     line->exclusive += weight;
-    line->exclusive_squares += (double)weight * (double)weight;
+    line->exclusive_squares += square;
     line->samples++;
 }
 
 /* The line and its function, each once a sample however often they are on the stack. */
 static void add_inclusive(struct sample_tally *tally, const struct sample_place *place,
-                          uint64_t weight)
+                          uint64_t weight, double square)
 {
     struct sample_table *table = table_of(tally, place->code);
     struct sample_line *line;
-    double square = (double)weight * (double)weight;
     if (table == NULL)
         return;
     line = &table->lines[place->line];
@@ -180,7 +179,7 @@ static bool any_is_hot(const struct sample_place *places, uint32_t n)
 
 /* The clock of cold code counts this too, for its line and for the call that it is in. */
 static void add_covered(struct sample_tally *tally, const struct sample_clock *clock,
-                        uint64_t weight)
+                        uint64_t weight, double square)
 {
     struct sample_line *line;
     struct sample_edge *edge;
@@ -190,7 +189,7 @@ static void add_covered(struct sample_tally *tally, const struct sample_clock *c
     edge = edge_of(tally, &clock->caller, &clock->line);
     if (line != NULL) {
         line->covered += weight;
-        line->covered_squares += (double)weight * (double)weight;
+        line->covered_squares += square;
     }
     if (edge != NULL)
         edge->covered += weight;
@@ -224,10 +223,12 @@ static uint64_t without_loop(struct sample_tally *tally, const struct sample_pla
     return weight - inside;
 }
 
-void tally_add(struct sample_tally *tally, const struct sample_place *places, uint32_t n,
-               const struct sample_clock *clock, uint64_t weight)
+/* `is_known`: not a sample of more, so nothing is uncertain. */
+static void add(struct sample_tally *tally, const struct sample_place *places, uint32_t n,
+                const struct sample_clock *clock, uint64_t weight, bool is_known)
 {
     static const struct sample_place nobody;
+    double square;
     if (!any_is_hot(places, n)) {
         tally->elsewhere++;
         return;
@@ -235,16 +236,29 @@ void tally_add(struct sample_tally *tally, const struct sample_place *places, ui
     tally->samples++;
     tally->mark++;
     weight = without_loop(tally, &places[0], weight);
+    square = is_known ? 0 : (double)weight * (double)weight;
     if (places[0].is_hot) {
-        add_exclusive(tally, &places[0], weight);
-        add_covered(tally, clock, weight);
+        add_exclusive(tally, &places[0], weight, square);
+        add_covered(tally, clock, weight, square);
     }
     for (uint32_t i = 0; i < n; i++) {
         if (!places[i].is_hot)
             continue;
-        add_inclusive(tally, &places[i], weight);
+        add_inclusive(tally, &places[i], weight, square);
         add_call(tally, i + 1 < n ? &places[i + 1] : &nobody, &places[i], weight, i == 0);
     }
+}
+
+void tally_add(struct sample_tally *tally, const struct sample_place *places, uint32_t n,
+               const struct sample_clock *clock, uint64_t weight)
+{
+    add(tally, places, n, clock, weight, false);
+}
+
+void tally_add_known(struct sample_tally *tally, const struct sample_place *places, uint32_t n,
+                     const struct sample_clock *clock, uint64_t weight)
+{
+    add(tally, places, n, clock, weight, true);
 }
 
 /* As add_inclusive. */

@@ -33,6 +33,10 @@ struct sample_clock {
 void tally_add(struct sample_tally *tally, const struct sample_place *places, uint32_t n,
                const struct sample_clock *clock, uint64_t weight);
 
+/* The same for a time that is known, which has no error. */
+void tally_add_known(struct sample_tally *tally, const struct sample_place *places, uint32_t n,
+                     const struct sample_clock *clock, uint64_t weight);
+
 /* The same for a sample of instrumentation: its weight is kept apart. */
 void tally_discard(struct sample_tally *tally, const struct sample_place *places, uint32_t n,
                    const struct sample_clock *clock, uint64_t weight);

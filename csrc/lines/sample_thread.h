@@ -9,6 +9,7 @@
 #include "lines/account.h"
 #include "lines/sample_debt.h"
 #include "lines/sample_meter.h"
+#include "lines/sample_park.h"
 #include "lines/sample_walk.h"
 #include "lines/sample_wake.h"
 
@@ -18,18 +19,21 @@ struct sample_look {
     uint64_t mean_ns; /* of the random time between the last look and that one */
     uint64_t start_ns, start_cpu_ns;
     uint64_t cpu_ns;           /* CPU time at the last look */
-    uint64_t changed_ns;       /* the last look that found another */
     uint64_t start_delay_ns;   /* time it had waited for a processor, at the start, */
-    uint64_t delay_ns;         /* and when it was last asked for, */
-    uint64_t delay_cpu_ns;     /* with its CPU time then */
-    uint64_t weighed_ns;       /* of all looks that found it off the CPU, before the correction */
+    uint64_t delay_ns;         /* and when it was last asked for */
+    uint64_t off_ns;           /* blocked so far, and */
+    uint64_t n_waits;          /* how often it had begun to wait, then */
+    uint64_t stretch_delay_ns; /* that time, and the CPU time, when `stretch` was last set */
+    uint64_t delay_cpu_ns;
+    uint64_t known_ns;         /* charged for waits: what is known, */
+    uint64_t weighed_ns;       /* and what is estimated, before the correction */
     uint32_t n_handled;        /* signals when its perf event was armed, or could not be */
     uint64_t pace_cpu_ns;      /* CPU time then */
     uint64_t n_hot, n_all;     /* samples that found hot code, and of all, then */
     uint32_t mask_handled;     /* signals when it was last thought about whether it blocks them */
     uint64_t mask_cpu_ns;      /* CPU time then */
-    bool is_parked;            /* it was off the CPU at the last look, at `walk` */
-    struct sample_clock clock; /* where a clock of cold code is running, while it is parked */
+    struct park park;          /* the wait in which the last look found it, at `walk` */
+    struct sample_clock clock; /* where a clock of cold code is running, while it waits */
     struct sample_walk walk;
 };
 

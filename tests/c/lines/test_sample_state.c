@@ -27,6 +27,7 @@ int main(void)
     pid_t self = (pid_t)syscall(SYS_gettid);
     pthread_t thread;
     sigset_t set;
+    uint64_t n_waits;
     char byte;
     CHECK(pipe(ready) == 0 && pipe(go) == 0);
     sigemptyset(&set);
@@ -41,6 +42,11 @@ int main(void)
         usleep(1000); /* between the two pipes */
     CHECK(!state_is_runnable(other));
     CHECK(state_delay_ns(self) < 1000000000ull * 3600);
+    n_waits = state_n_waits(self);
+    CHECK(n_waits > 0 && n_waits < UINT64_MAX);
+    usleep(1000);
+    CHECK(state_n_waits(self) > n_waits);
+    CHECK_EQ(state_n_waits(1 << 30), UINT64_MAX); /* there is none */
     CHECK(state_blocks(self, SIGURG) && state_blocks(other, SIGURG)); /* masks are inherited */
     CHECK(state_blocks(self, SIGRTMAX));
     CHECK(!state_blocks(self, SIGUSR1));
