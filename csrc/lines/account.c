@@ -3,6 +3,7 @@
 
 #include "base/ticks.h"
 #include "lines/call_edges.h"
+#include "lines/line_search.h"
 #include "lines/suspended.h"
 
 #include <pthread.h>
@@ -126,7 +127,8 @@ static struct code_table *table_new(struct lines_thread *thread, const struct li
     table->cells = align_to_cache_line(table + 1);
     for (uint32_t i = 0; i < code->n_lines; i++) {
         table->cells[i].ambiguous = code->ambiguous[i];
-        table->cells[i].covered = code->ambiguous[i] ? COVERED_AMBIGUOUS : 0;
+        if (code->ambiguous[i] || line_search_has(code, i))
+            table->cells[i].covered = COVERED_NOT_PLAIN;
         table->cells[i].probe = code->probes[i];
     }
     __atomic_store_n(&thread->tables[code->id], table, __ATOMIC_RELEASE);
@@ -191,7 +193,8 @@ static struct lines_frame *prepare(struct lines_thread *thread, const void *key,
     frame->key = key;
     frame->cells = table->cells;
     frame->first_line = table->code->first_line;
-    frame->n_lines = table->code->n_lines;
+    frame->n_plain =
+        table->code->search == NULL ? table->code->n_lines : table->code->search->first_line;
     frame->table = table;
     frame->edge = edge;
     return frame;
@@ -263,7 +266,7 @@ struct line_cell *account_line(struct lines_thread *thread, int32_t line, uint64
     uint32_t index = (uint32_t)(line - top->first_line);
     struct line_cell *cell;
     uint64_t now;
-    if (index >= top->n_lines) {
+    if (index >= top->table->code->n_lines) {
         clock_charge(&thread->debt, PROBE_LINE);
         return NULL;
     }
@@ -463,7 +466,7 @@ void account_give_credits(struct lines_thread *thread, uint32_t unit)
     const struct lines_code *code = top->table->code;
     for (uint32_t i = 0; i < code->n_credits; i++) {
         uint32_t index = (uint32_t)(code->credits[i].line - top->first_line);
-        if (code->credits[i].unit == unit && index < top->n_lines)
+        if (code->credits[i].unit == unit && index < code->n_lines)
             top->cells[index].returns--; /* a hit without an event; wraps, and so does its sum */
     }
 }

@@ -31,10 +31,11 @@
 #define LINE_BUCKETS 38 /* of a histogram: up to 2^37 ns, more than two minutes */
 
 /*
- * The first 64 bytes are what an event touches. The cell of an ambiguous line counts as covered as
- * well, so that one look tells whether leaving it is plain.
+ * The first 64 bytes are what an event touches. The cell of a line that is ambiguous, or that is
+ * searched for (line_search.h), counts as covered as well, so that one look tells whether leaving
+ * it is plain.
  */
-#define COVERED_AMBIGUOUS (1ull << 32)
+#define COVERED_NOT_PLAIN (1ull << 32)
 
 struct line_cell {
     uint64_t deliveries; /* LINE events */
@@ -57,6 +58,7 @@ struct code_table {
     uint64_t yields;
     int64_t inclusive;
     uint64_t debt;           /* that went into `inclusive` (clock.h) */
+    uint64_t searched;       /* of the thread's debt: searches for lines (line_search.h) */
     uint32_t active;         /* frames of this thread */
     struct line_cell *cells; /* code->n_lines, at addresses that divide by 64 */
 };
@@ -85,9 +87,9 @@ struct __attribute__((aligned(CACHE_LINE_BYTES))) lines_frame {
     uint64_t line_start;    /* of the hit */
     struct line_cell *cells;
     int32_t first_line;
-    uint32_t n_lines;
-    uint64_t start;  /* of its first line; 0 before */
-    int64_t callees; /* their inclusive time */
+    uint32_t n_plain; /* lines from the first on whose events need no search (line_search.h) */
+    uint64_t start;   /* of its first line; 0 before */
+    int64_t callees;  /* their inclusive time */
     struct lines_frame *below;
     struct lines_frame *above; /* NULL at the end of what is allocated */
     struct code_table *table;
@@ -308,7 +310,7 @@ static inline uint64_t account_line_plain(struct lines_thread *thread, int32_t l
     uint32_t index = (uint32_t)(line - top->first_line);
     struct line_cell *cell = top->cells + index;
     uint64_t now;
-    if (unlikely(index >= top->n_lines || cell->ambiguous))
+    if (unlikely(index >= top->n_plain || cell->ambiguous))
         return 0;
     if (likely(top->start != 0)) {
         int64_t hit;

@@ -28,7 +28,7 @@ static struct lines_thread work_thread;
 static struct lines_frame work_frame = {
     .cells = work_cells,
     .first_line = 1,
-    .n_lines = 2,
+    .n_plain = 2,
     .table = &work_table,
     .edge = &work_edge,
     .line = work_cells,

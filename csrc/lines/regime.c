@@ -64,7 +64,8 @@ static uint64_t count_events(const struct lines_code *code, uint64_t *by_line)
 bool regime_is_due(const struct lines_code *code)
 {
     uint64_t due = code->events_until_hot != 0 ? code->events_until_hot : events_until_hot;
-    return code->events_until_hot != UINT64_MAX && count_events(code, NULL) >= due;
+    return code->events_until_hot != UINT64_MAX &&
+           (line_search_was_dear(code) || count_events(code, NULL) >= due);
 }
 
 void regime_postpone(struct lines_code *code)
@@ -266,7 +267,7 @@ static void close_frame(struct lines_thread *thread, struct lines_frame *frame, 
         return;
     }
     inside = (int64_t)(start_above(thread, frame, now) - frame->start);
-    if (line->covered == 0)
+    if ((uint32_t)line->covered == 0)
         line->inclusive += (int64_t)(now - frame->line_start);
     if (frame->table->active == 0) {
         frame->table->inclusive += (int64_t)(now - frame->start);

@@ -15,6 +15,7 @@
 #include "format/record.h" /* enum cold_reason */
 #include "lines/account.h"
 #include "lines/counters.h"
+#include "lines/line_search.h"
 
 /* A code object that was hot at least once. */
 struct hot_code {

@@ -2,6 +2,7 @@
 #include "lines/registry.h"
 
 #include "base/table.h" /* hash_u64 */
+#include "lines/line_search.h"
 
 #include <pthread.h>
 #include <string.h>
@@ -212,6 +213,9 @@ static int copy_analysis_unlocked(const struct code_facts *facts, struct lines_c
         return -1;
     code->ambiguous = ambiguous;
     code->probes = find_probes_unlocked(facts, code);
+    if (facts->searches != NULL &&
+        (code->search = line_search_make(&arena, code, facts->searches)) == NULL)
+        return -1;
     code->n_credits = rules->n_credits;
     code->credits = copy_unlocked(rules->credits, rules->n_credits * sizeof *rules->credits);
     if (ambiguous == NULL || code->line_of_unit == NULL || code->skip == NULL ||

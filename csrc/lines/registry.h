@@ -77,6 +77,7 @@ struct lines_code {
     const uint8_t *repeat;       /* nor does it here, when its own line was running before */
     const uint8_t *ambiguous;    /* by line: has events that are not simply hits of it */
     const uint8_t *probes;       /* by line: enum probe_kind of its events */
+    struct line_search *search;  /* NULL: its events need none (line_search.h) */
     const struct hit_credit *credits;
     uint32_t n_credits;
     struct hot_code *hot;      /* NULL until it was hot once (regime.h) */
@@ -98,6 +99,8 @@ struct code_facts {
     /* By code unit where a line begins or a loop goes on: enum probe_kind; elsewhere PROBE_KINDS.
        NULL: all are PROBE_LINE. */
     const uint8_t *probes;
+    /* By code unit: what the search for its line costs (line_search.h). NULL: none do. */
+    const uint32_t *searches;
 };
 
 /* The lists, for the result; the heads are read with acquire order. */

@@ -21,7 +21,7 @@ static void clear_cell(struct line_cell *cell)
 
 static void clear_table(struct code_table *table)
 {
-    table->yields = table->debt = 0;
+    table->yields = table->debt = table->searched = 0;
     table->inclusive = 0;
     for (uint32_t i = 0; i < table->code->n_lines; i++)
         clear_cell(&table->cells[i]);

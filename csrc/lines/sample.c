@@ -61,7 +61,7 @@ void sample_find_clock(const struct lines_thread *account, struct sample_clock *
     for (; frame != &account->bottom && frame != NULL; frame = frame->below) {
         const struct line_cell *line = frame->line;
         const struct call_edge *edge = frame->edge;
-        if (line < frame->cells || line >= frame->cells + frame->n_lines)
+        if (line < frame->cells || line >= frame->cells + frame->table->code->n_lines)
             continue;
         clock->line.code = frame->table->code;
         clock->line.line = (uint32_t)(line - frame->cells);

@@ -39,6 +39,7 @@ static int64_t least_of(int64_t ticks, double ns)
 
 static void add_table(struct slow_sums *sums, const struct code_table *table)
 {
+    sums->cost += table->searched;
     for (uint32_t i = 0; i < table->code->n_lines; i++) {
         const struct line_cell *cell = &table->cells[i];
         double ns = 0;

@@ -1,5 +1,6 @@
 /* totals.c - account_sum: adds up what all threads counted; see account.h. */
 #include "lines/account.h"
+#include "lines/line_search.h"
 #include "lines/regime.h"
 #include "lines/sample_totals.h"
 
@@ -218,7 +219,8 @@ static void add_errors(struct account_totals *totals)
         correct_light_lines(code);
         for (uint32_t k = 0; k < code->code->n_lines; k++) {
             struct line_total *line = &code->lines[k];
-            line->exclusive_error += clock_error_ticks(PROBE_LINE, line->raw_hits);
+            line->exclusive_error += clock_error_ticks(PROBE_LINE, line->raw_hits) +
+                                     line_search_error_ticks(code->code, k, line->raw_hits);
             line->inclusive_error += line->exclusive_error;
             code->exclusive += line->exclusive;
             code->exclusive_error += line->exclusive_error;

@@ -138,7 +138,7 @@ static void stage_set(PyCodeObject *code)
     stage.frame.key = code;
     stage.frame.cells = stage.cells;
     stage.frame.first_line = code->co_firstlineno;
-    stage.frame.n_lines = LINES_ROOM;
+    stage.frame.n_plain = LINES_ROOM;
     stage.frame.table = &stage.table;
     stage.frame.edge = &stage.edge;
     stage.frame.below = &stage.thread.bottom;

@@ -3,6 +3,7 @@
 
 #include "lines/statements.h"
 #include "python/probe_places.h"
+#include "python/search_costs.h"
 
 #include <string.h>
 
@@ -408,6 +409,7 @@ static struct lines_code *register_reading(const struct reading *reading, PyCode
 {
     Py_ssize_t name_bytes, qualname_bytes;
     struct lines_code *registered = NULL;
+    uint32_t *searches = search_costs_measure(code, reading->line_of_unit, reading->n_units);
     PyObject *file = PyUnicode_AsEncodedString(code->co_filename, "utf-8", "surrogatepass");
     struct code_facts facts = {
         .key = code,
@@ -420,6 +422,7 @@ static struct lines_code *register_reading(const struct reading *reading, PyCode
         .line_of_unit = reading->line_of_unit,
         .rules = &reading->rules,
         .probes = reading->probes,
+        .searches = searches,
     };
     if (file != NULL && facts.name != NULL && facts.qualname != NULL) {
         facts.file = PyBytes_AS_STRING(file);
@@ -430,6 +433,7 @@ static struct lines_code *register_reading(const struct reading *reading, PyCode
         if (registered == NULL)
             PyErr_SetString(PyExc_ValueError, "it has no lines, or too many");
     }
+    PyMem_RawFree(searches);
     Py_XDECREF(file);
     return registered;
 }

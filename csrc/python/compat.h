@@ -8,6 +8,8 @@
 #define PY_SSIZE_T_CLEAN
 #include <Python.h>
 
+#include <stdbool.h>
+
 /* The calling thread's state if it is attached to the interpreter (holds the GIL), else NULL. */
 static inline PyThreadState *compat_attached_state(void)
 {
@@ -79,15 +81,20 @@ static inline uint32_t compat_offset(PyObject *number)
  */
 #define COMPAT_REPEATS_LINES (PY_VERSION_HEX < 0x030d0000)
 
-/*
- * Before 3.13.3 an event searches the whole line table for a line that is not near the start of its
- * code: up to 20 us in a function of 3,000 lines. Code of so many lines has such events.
- */
-#if PY_VERSION_HEX < 0x030d0300
-#define COMPAT_SEARCHES_LINES 100u
+/* An event searches the line table for a line that is far from the start of its code. */
+#define COMPAT_SEARCHES_LINES (PY_VERSION_HEX < 0x030d0300)
+
+/* At a LINE event: whether the interpreter need not look up the line that ran before (3.13). */
+static inline bool compat_knew_line_changed(const PyCodeObject *code, uint32_t unit)
+{
+#if PY_VERSION_HEX >= 0x030d0000 && COMPAT_SEARCHES_LINES
+    const int8_t changed = -127;
+    return code->_co_monitoring->lines[unit].line_delta == changed;
 #else
-#define COMPAT_SEARCHES_LINES UINT32_MAX
+    (void)code, (void)unit;
+    return false;
 #endif
+}
 
 #ifdef Py_GIL_DISABLED
 #define COMPAT_IS_FREE_THREADED 1

@@ -4,6 +4,7 @@
 #include "base/ticks.h"
 #include "lines/account.h"
 #include "lines/calibrate.h"
+#include "lines/line_search.h"
 #include "lines/sample.h"
 #include "lines/suspended.h"
 #include "python/monitor_hot.h"
@@ -29,15 +30,29 @@ static struct hot_events masks;
 static long start_bit; /* of PY_START */
 static bool global_is_on;
 
-/* Recursion, a line with events of two kinds, a line that the code does not have. */
+/* Does the search that the interpreter did before the event once more, to see how long it takes. */
+static void look_at_search(struct lines_thread *thread, uint32_t unit)
+{
+    uint64_t start = ticks_now();
+    if (PyCode_Addr2Line((PyCodeObject *)thread->top->key, (int)unit * 2) >= 0)
+        line_search_adjust(thread, unit, ticks_now() - start);
+}
+
+/* Recursion, a line with events of two kinds or that is searched for, or that the code lacks. */
 static NOINLINE PyObject *line_not_plain(struct lines_thread *thread, int32_t line, uint64_t raw)
 {
+    PyCodeObject *key = (PyCodeObject *)thread->top->key;
+    uint32_t unit = (uint32_t)compat_running_unit();
+    bool is_searched = thread->top->table->code->search != NULL;
+    bool should_look =
+        is_searched && line_search_charge(thread, unit, compat_knew_line_changed(key, unit));
     struct line_cell *cell = account_line(thread, line, raw);
     if (cell != NULL) {
-        uint32_t unit = (uint32_t)compat_running_unit();
         account_came_back(thread, cell, unit);
         account_give_credits(thread, unit);
     }
+    if (should_look)
+        look_at_search(thread, unit);
     return hot_should_ask(thread) ? hot_ask(thread) : Py_NewRef(Py_None);
 }
 

@@ -243,13 +243,11 @@ static void turn_all_cold(enum cold_reason reason)
 /* ---- asking ---------------------------------------------------------------------------------- */
 
 /*
- * Tests want everything hot; without the GIL, nothing is, and other threads go on counting. Where
- * it is the events that are slow and not the lines, the clock is dear and does not show the lines.
+ * Tests want everything hot; without the GIL, nothing is, and other threads go on counting.
  */
 static bool may_stay_cold(struct lines_code *code)
 {
-    if (is_allowed_without_samples || COMPAT_IS_FREE_THREADED ||
-        code->n_lines > COMPAT_SEARCHES_LINES || !slow_code_suits_clock(code))
+    if (is_allowed_without_samples || COMPAT_IS_FREE_THREADED || !slow_code_suits_clock(code))
         return false;
     regime_postpone(code);
     return true;
@@ -277,6 +275,7 @@ NOINLINE PyObject *hot_ask(struct lines_thread *thread)
     uint64_t raw = ticks_now();
     if (regime_ask_mask != UINT64_MAX && code != NULL && regime_is_due(code)) {
         change_if_possible(code, raw);
+        line_search_put_off(code);                          /* if it stays cold */
         thread->debt += (ticks_now() - raw) << PROBE_SHIFT; /* nobody's time */
     }
     Py_RETURN_NONE;

@@ -69,7 +69,8 @@ NODISCARD const void *hot_caller(uint32_t *unit);
 /* After a LINE event of the code on top was counted: whether to look at how many there were. */
 static inline bool hot_should_ask(const struct lines_thread *thread)
 {
-    return unlikely((thread->top->line->deliveries & regime_ask_mask) == 0);
+    return unlikely((thread->top->line->deliveries & regime_ask_mask) == 0 ||
+                    (thread->top->table != NULL && line_search_is_due(thread->top->table)));
 }
 
 /* Makes the code on top hot if it is due. Returns what the callback returns. */
