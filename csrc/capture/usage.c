@@ -5,7 +5,6 @@
 #include "base/ticks.h" /* mono_now_ns */
 #include "capture/heap_account.h"
 #include "capture/recorder.h"
-#include "interp/pymalloc.h"
 
 #include <errno.h>
 #include <unistd.h>
@@ -112,12 +111,11 @@ static void look_at_arenas(void)
     if (state == 0)
         return; /* without the GIL the tables may be changing */
     interp = read_word(state + reader->layout.state_interp);
-    if (interp != usage->interp) {
-        usage->interp = interp;
-        usage->tables = pymalloc_find(interp);
-    }
-    if (usage->tables == 0 ||
-        !pymalloc_read(usage->tables, __atomic_load_n(&arena_bytes, __ATOMIC_RELAXED), &view))
+    if (!pymalloc_is_there(&usage->pymalloc, interp))
+        usage->pymalloc = pymalloc_find(interp);
+    if (usage->pymalloc.tables == 0 ||
+        !pymalloc_read(usage->pymalloc.tables, __atomic_load_n(&arena_bytes, __ATOMIC_RELAXED),
+                       &view))
         return;
     write_field(USAGE_ARENAS, view.arenas);
     write_field(USAGE_ARENA_TOUCHED, view.touched_bytes);

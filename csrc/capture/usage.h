@@ -15,6 +15,7 @@
 #include "base/compiler.h"
 #include "capture/ticker.h"
 #include "format/record.h"
+#include "interp/pymalloc.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -36,8 +37,7 @@ struct usage {
     uint32_t n_details;       /* how often the parts were looked at */
     struct proc_status status;
     uint64_t values[USAGE_FIELDS]; /* as they were written last */
-    uintptr_t interp;              /* whose tables of pymalloc are known */
-    uintptr_t tables;              /* 0: they were not found */
+    struct pymalloc_place pymalloc;
 };
 
 /* With the capture lock held: before the first event, and after the last. */

@@ -2,7 +2,7 @@
 #include "interp/pymalloc.h"
 
 #include "base/peek.h"
-#include "interp/layout.h" /* read_word */
+#include "interp/layout.h" /* read_u32 */
 
 #define WORD sizeof(uintptr_t)
 #define SIZE_CLASSES 32u /* of 16 bytes each */
@@ -49,7 +49,7 @@ static bool heads_are_at(struct peek *peek, uintptr_t at)
  * In the interpreter's state itself (3.12), or where a word of it points to. Most words are sorted
  * out by the first head: it is empty, or leads to a pool of the smallest class.
  */
-uintptr_t pymalloc_find(uintptr_t interp)
+struct pymalloc_place pymalloc_find(uintptr_t interp)
 {
     static struct peek state, there;
     uintptr_t last = 0, word;
@@ -59,12 +59,24 @@ uintptr_t pymalloc_find(uintptr_t interp)
         if (!peek_word(&state, at, &word))
             break;
         if ((word == at - 2 * WORD || word % 4096 == 0) && heads_are_at(&there, at))
-            return at;
+            return (struct pymalloc_place){.interp = interp, .tables = at};
         if (word != last && heads_are_at(&there, word))
-            return word;
+            return (struct pymalloc_place){.interp = interp, .tables = word, .noted_at = at};
         last = word;
     }
-    return 0;
+    return (struct pymalloc_place){.interp = interp};
+}
+
+/* An interpreter that was made after another one has ended often lies at the same address. */
+bool pymalloc_is_there(const struct pymalloc_place *place, uintptr_t interp)
+{
+    static struct peek state;
+    uintptr_t word;
+    if (place->interp != interp)
+        return false;
+    peek_forget(&state);
+    return place->noted_at == 0 ||
+           (peek_word(&state, place->noted_at, &word) && word == place->tables);
 }
 
 static uint64_t used_in_pools(uintptr_t first, uintptr_t end, uint64_t pool_bytes)
@@ -85,13 +97,16 @@ static uint64_t used_in_pools(uintptr_t first, uintptr_t end, uint64_t pool_byte
 bool pymalloc_read(uintptr_t tables, uint64_t arena_bytes, struct pymalloc_view *view)
 {
     static struct peek peek;
-    const uintptr_t arenas = read_word(tables + ARENAS_AT);
-    const uint32_t n = read_u32(tables + N_ARENAS_AT);
+    uintptr_t arenas;
+    uint32_t n;
     const uint64_t pool_bytes = arena_bytes / 64;
     *view = (struct pymalloc_view){0};
+    peek_forget(&peek);
+    if (!peek_word(&peek, tables + ARENAS_AT, &arenas) ||
+        !peek_bytes(&peek, tables + N_ARENAS_AT, &n, sizeof n))
+        return false;
     if (n > MOST_ARENAS || (n != 0 && arenas % WORD != 0) || pool_bytes < 4096)
         return false;
-    peek_forget(&peek);
     for (uint32_t i = 0; i < n; i++) {
         uintptr_t object[2], start, next, first; /* all of it, what of it has been in use */
         if (!peek_bytes(&peek, arenas + i * (uintptr_t)ARENA_OBJECT_BYTES, object, sizeof object))

@@ -20,8 +20,18 @@ struct pymalloc_view {
     uint64_t used_bytes;    /* of live objects, each rounded up to its size class */
 };
 
-/* Where the tables are; 0 = they were not found. `interp` is an interpreter's state. */
-uintptr_t pymalloc_find(uintptr_t interp);
+/* Where the tables of an interpreter are. */
+struct pymalloc_place {
+    uintptr_t interp;   /* the interpreter's state */
+    uintptr_t tables;   /* 0: they were not found */
+    uintptr_t noted_at; /* the word that leads to them; 0: they are a part of the state */
+};
+
+/* Searches in an interpreter's state, which takes a moment. */
+struct pymalloc_place pymalloc_find(uintptr_t interp);
+
+/* Whether what was found is still this interpreter's: else it has to be searched for again. */
+NODISCARD bool pymalloc_is_there(const struct pymalloc_place *place, uintptr_t interp);
 
 /* False: the tables are not what they were taken for. */
 NODISCARD bool pymalloc_read(uintptr_t tables, uint64_t arena_bytes, struct pymalloc_view *view);

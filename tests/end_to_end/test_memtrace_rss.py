@@ -202,6 +202,24 @@ def test_an_arena_that_is_being_given_back_is_not_read(tmp_path: Path, options: 
     assert rss["num_looks"] > 10
 
 
+def test_interpreters_that_come_and_go_have_tables_of_their_own(tmp_path: Path) -> None:
+    """The next one often lies where one has ended, and pymalloc's tables of that have gone."""
+    program = """
+import sys
+if sys.version_info >= (3, 13):
+    import _interpreters as interpreters
+    execute = interpreters.exec
+else:
+    import _xxsubinterpreters as interpreters
+    execute = interpreters.run_string
+for _ in range(8):
+    one = interpreters.create()
+    execute(one, "import json; x = [bytearray(600 + n) for n in range(300)]; json.dumps(x and 1)")
+    interpreters.destroy(one)
+"""
+    assert rss_of(run(tmp_path, program))["num_looks"] > 1
+
+
 def test_the_size_is_looked_at_while_nothing_is_allocated(tmp_path: Path) -> None:
     program = C + (
         "a = mmap.mmap(-1, 64 << 20, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)\n"
