@@ -127,6 +127,10 @@ class Tracker:
         except RuntimeError as error:
             raise TrackerError(_why_not(self)) from error
         except FileExistsError as error:
+            if os.path.isdir(self._path):
+                raise OutputError(f"cannot write {self._path}: it is a folder") from error
+            if os.path.exists(self._path) and not os.path.isfile(self._path):
+                raise OutputError(f"cannot write {self._path}: it is not a file") from error
             text = f"{self._path} exists already (overwrite=True replaces it)"
             raise OutputExistsError(text) from error
         except OSError as error:

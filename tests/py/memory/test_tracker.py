@@ -278,6 +278,18 @@ def test_an_existing_file_is_kept(tmp_path: Path) -> None:
     assert not load(path).warnings
 
 
+@pytest.mark.parametrize("overwrite", [False, True])
+def test_what_is_no_file_is_not_replaced(tmp_path: Path, overwrite: bool) -> None:
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    for path, reason in [(tmp_path, "it is a folder"), (pipe, "it is not a file")]:
+        with pytest.raises(OutputError, match=f"^cannot write {path}: {reason}$") as caught:
+            Tracker(path, overwrite=overwrite).start()
+        assert not isinstance(caught.value, OutputExistsError)
+    assert pipe.is_fifo()
+    assert [one.name for one in tmp_path.iterdir()] == ["pipe"]
+
+
 def test_a_folder_that_is_not_there_is_an_error(tmp_path: Path) -> None:
     with pytest.raises(OutputError, match="No such file"), Tracker(tmp_path / "no" / "a.bin"):
         pass
