@@ -110,6 +110,7 @@ class Tracker:
         OutputExistsError when there is such a file already, OutputError when it cannot be written.
         """
         meta = describe(sys.argv[0] if sys.argv else "", sys.argv[1:])
+        _refuse_what_is_no_file(self._path)
         try:
             _capture.start(
                 self._path,
@@ -127,10 +128,6 @@ class Tracker:
         except RuntimeError as error:
             raise TrackerError(_why_not(self)) from error
         except FileExistsError as error:
-            if os.path.isdir(self._path):
-                raise OutputError(f"cannot write {self._path}: it is a folder") from error
-            if os.path.exists(self._path) and not os.path.isfile(self._path):
-                raise OutputError(f"cannot write {self._path}: it is not a file") from error
             text = f"{self._path} exists already (overwrite=True replaces it)"
             raise OutputExistsError(text) from error
         except OSError as error:
@@ -279,3 +276,11 @@ def _is_positive(name: str, value: object) -> int:
     if value <= 0:
         raise ValueError(f"{name} has to be above 0, not {value}")
     return value
+
+
+def _refuse_what_is_no_file(path: str) -> None:
+    """Raise OutputError for folders, devices and pipes: a capture cannot take their place."""
+    if os.path.isdir(path):
+        raise OutputError(f"cannot write {path}: it is a folder")
+    if os.path.exists(path) and not os.path.isfile(path):
+        raise OutputError(f"cannot write {path}: it is not a regular file")

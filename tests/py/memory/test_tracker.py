@@ -282,7 +282,7 @@ def test_an_existing_file_is_kept(tmp_path: Path) -> None:
 def test_what_is_no_file_is_not_replaced(tmp_path: Path, overwrite: bool) -> None:
     pipe = tmp_path / "pipe"
     os.mkfifo(pipe)
-    for path, reason in [(tmp_path, "it is a folder"), (pipe, "it is not a file")]:
+    for path, reason in [(tmp_path, "it is a folder"), (pipe, "it is not a regular file")]:
         with pytest.raises(OutputError, match=f"^cannot write {path}: {reason}$") as caught:
             Tracker(path, overwrite=overwrite).start()
         assert not isinstance(caught.value, OutputExistsError)
