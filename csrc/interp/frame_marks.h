@@ -47,10 +47,36 @@ static inline void frame_mark_put(const struct frame_reader *reader, uintptr_t f
 
 /*
  * Checks the frames from 0 to k against the chain, k being on it, down to the first marked one:
- * what is below it is as it was. *changed becomes the root-most frame that stands at another
- * instruction, if it is below what it was. False: the chain is another one.
+ * what is below it is as it was. Those that could be marked and are not are new activations at an
+ * old address: they are compared, and marked if all is as it was. *changed becomes the root-most
+ * frame that stands at another instruction, if it is below what it was. False: the chain is another
+ * one below the frame *broken, and no mark was put: it would say that nothing has changed there.
  */
-bool frame_marks_verify(const struct frame_reader *reader, const struct frame_cache *cache,
-                        uint32_t k, uint32_t *changed);
+static inline bool frame_marks_verify(const struct frame_reader *reader,
+                                      const struct frame_cache *cache, uint32_t k,
+                                      uint32_t *changed, uint32_t *broken)
+{
+    const struct chain_link *const root = cache->chain;
+    const struct chain_link *const top = root + k;
+    const struct chain_link *link = top;
+    for (;; link--) {
+        uintptr_t below;
+        if (unlikely(frames_ip(reader, link->frame) != link->ip) &&
+            (uint32_t)(link - root) < *changed)
+            *changed = (uint32_t)(link - root);
+        if (likely(frame_mark_is_on(reader, link->frame)))
+            break;
+        below = frames_below(reader, link->frame);
+        if (link == root && below == 0)
+            break;
+        if (unlikely(link == root || below != link[-1].frame)) {
+            *broken = (uint32_t)(link - root);
+            return false;
+        }
+    }
+    for (; link <= top; link++)
+        frame_mark_put(reader, link->frame);
+    return true;
+}
 
 #endif

@@ -29,16 +29,6 @@ uintptr_t frames_top(const struct frame_reader *reader)
     return state == NULL ? 0 : state_top(reader, state);
 }
 
-uintptr_t frames_below(const struct frame_reader *reader, uintptr_t frame)
-{
-    return read_word(frame + reader->layout.frame_previous);
-}
-
-uintptr_t frames_ip(const struct frame_reader *reader, uintptr_t frame)
-{
-    return read_word(frame + reader->layout.frame_ip);
-}
-
 static uint8_t owner_of(const struct frame_reader *reader, uintptr_t frame)
 {
     return read_u8(frame + reader->layout.frame_owner);
@@ -200,10 +190,11 @@ static int cache_grow(struct frame_cache *cache, uint32_t depth)
 
 /*
  * Checks the frames 0 .. k against the chain, k being on it. *changed becomes the root-most frame
- * that stands at another instruction, if it is below what it was. False: the chain is another one.
+ * that stands at another instruction, if it is below what it was. False: the chain is another one
+ * below the frame *broken.
  */
 static bool verify_down(const struct frame_reader *reader, const struct frame_cache *cache,
-                        uint32_t k, uint32_t *changed)
+                        uint32_t k, uint32_t *changed, uint32_t *broken)
 {
     const size_t ip_at = reader->layout.frame_ip;
     const size_t previous_at = reader->layout.frame_previous;
@@ -215,8 +206,10 @@ static bool verify_down(const struct frame_reader *reader, const struct frame_ca
         uintptr_t below = link[-1].frame;
         if (unlikely(read_word(frame + ip_at) != link->ip))
             moved = link < moved ? link : moved;
-        if (unlikely(read_word(frame + previous_at) != below))
+        if (unlikely(read_word(frame + previous_at) != below)) {
+            *broken = (uint32_t)(link - root);
             return false;
+        }
         /*
          * The next address is the remembered one, which was just proven equal to the loaded one:
          * so the loads of different frames do not wait for each other. The compiler must not see
@@ -228,6 +221,7 @@ static bool verify_down(const struct frame_reader *reader, const struct frame_ca
     if (read_word(frame + ip_at) != root->ip)
         moved = root;
     *changed = (uint32_t)(moved - root);
+    *broken = 0;
     return read_word(frame + previous_at) == 0;
 }
 
@@ -268,24 +262,41 @@ static uint32_t find_on_chain(const struct frame_reader *reader, const struct fr
     return n;
 }
 
-/* The short way: a few calls and returns since the last event. False: take the long one. */
+/* Either way of checking what is remembered below, and with, the frame k; see verify_down. */
+static inline bool verify(const struct frame_reader *reader, const struct frame_cache *cache,
+                          uint32_t k, uint32_t *changed, uint32_t *broken)
+{
+    return frame_marks_are_known(reader) ? frame_marks_verify(reader, cache, k, changed, broken)
+                                         : verify_down(reader, cache, k, changed, broken);
+}
+
+/*
+ * The short way: a few calls and returns since the last event. False: take the long one. A frame
+ * that is remembered with another one below it is as good as new: generators run on many stacks,
+ * and are made where others were.
+ */
 static bool follow_short(struct frame_reader *reader, struct frame_cache *cache, uintptr_t top,
                          uint32_t *changed)
 {
     uintptr_t fresh[NEW_FRAMES];
-    uint32_t n_fresh = 0;
+    uint32_t n_fresh = 0, broken;
     for (uintptr_t frame = top; frame != 0; frame = frames_below(reader, frame)) {
         uint32_t n = find_on_chain(reader, cache, frame);
         if (n != 0) {
             *changed = n;
-            return (frame_marks_are_known(reader)
-                        ? frame_marks_verify(reader, cache, n - 1, changed)
-                        : verify_down(reader, cache, n - 1, changed)) &&
-                   stack_up(reader, cache, n, fresh, n_fresh);
+            if (likely(verify(reader, cache, n - 1, changed, &broken)))
+                return stack_up(reader, cache, n, fresh, n_fresh);
         }
         if (n_fresh == NEW_FRAMES)
             return false;
         fresh[n_fresh++] = frame;
+        if (n == 0)
+            continue;
+        while (--n != broken) { /* those above it are where they were on the chain */
+            if (n_fresh == NEW_FRAMES)
+                return false;
+            fresh[n_fresh++] = frame = cache->chain[n - 1].frame;
+        }
     }
     return false;
 }
@@ -303,6 +314,7 @@ static NOINLINE bool follow_many(struct frame_reader *reader, struct frame_cache
     const uint32_t lowest = cache->depth - most;
     uint32_t n_fresh = 0;
     uint32_t n = cache->depth;
+    uint32_t broken;
     uintptr_t frame = top;
     while (n > lowest && cache->chain[n - 1].frame != top)
         n--;
@@ -316,8 +328,7 @@ static NOINLINE bool follow_many(struct frame_reader *reader, struct frame_cache
             return false; /* marked, and of another chain */
     }
     *changed = n;
-    if (!(marks ? frame_marks_verify(reader, cache, n - 1, changed)
-                : verify_down(reader, cache, n - 1, changed)))
+    if (!verify(reader, cache, n - 1, changed, &broken))
         return false;
     if (n + n_fresh > cache->room && cache_grow(cache, n + n_fresh) != 0)
         return false;

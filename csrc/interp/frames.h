@@ -103,8 +103,17 @@ void frames_code_died(struct frame_reader *reader, uintptr_t code);
  * the rare questions that are not about nodes.
  */
 uintptr_t frames_top(const struct frame_reader *reader);
-uintptr_t frames_below(const struct frame_reader *reader, uintptr_t frame);
-uintptr_t frames_ip(const struct frame_reader *reader, uintptr_t frame);
+
+static inline uintptr_t frames_below(const struct frame_reader *reader, uintptr_t frame)
+{
+    return read_word(frame + reader->layout.frame_previous);
+}
+
+static inline uintptr_t frames_ip(const struct frame_reader *reader, uintptr_t frame)
+{
+    return read_word(frame + reader->layout.frame_ip);
+}
+
 /* The frame's code object, 0 for a shim. */
 uintptr_t frames_code(const struct frame_reader *reader, uintptr_t frame);
 
