@@ -7,7 +7,6 @@
 #include "interp/thread_state.h"
 
 #include "base/arena.h" /* pages */
-#include "base/table.h" /* hash_u64 */
 
 #define NEW_FRAMES 8      /* calls since the last event that the short way follows */
 #define RETURNED_FRAMES 6 /* returns since the last event that it looks through */
@@ -134,6 +133,14 @@ static uint64_t key_of(const struct frame_reader *reader, uintptr_t ip, uint8_t 
            (entry ? KEY_ENTRY : 0);
 }
 
+/* The next frame waits for the node of this one: of the hash, it is to wait for one product. */
+static inline struct frame_memory *memory_of(struct frame_cache *cache, uint64_t key,
+                                             uint32_t parent)
+{
+    const uint64_t hash = key * 0xff51afd7ed558ccdull ^ parent * 0x9e3779b97f4a7c15ull;
+    return &cache->memory[hash >> (64 - FRAME_MEMORY_BITS)];
+}
+
 /* Gives the frames from `from` up their nodes again. */
 static uint32_t intern_from(struct frame_reader *reader, struct frame_cache *cache, uint32_t from)
 {
@@ -145,8 +152,7 @@ static uint32_t intern_from(struct frame_reader *reader, struct frame_cache *cac
         cache->chain[i].ip = ip;
         if (owner < reader->layout.owner_shim) {
             uint64_t key = key_of(reader, ip, owner, i == 0 ? 0 : cache->chain[i - 1].frame);
-            struct frame_memory *memory =
-                &cache->memory[hash_u64(key + node * 0x9e3779b97f4a7c15ull) % FRAME_MEMORY];
+            struct frame_memory *memory = memory_of(cache, key, node);
             if (unlikely(memory->key != key || memory->parent != node)) {
                 uint32_t parent = node;
                 node = intern_frame(reader, frame, ip, key, parent, cache->epoch);

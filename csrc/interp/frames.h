@@ -47,7 +47,8 @@ struct frame_reader {
     uint64_t n_unwatched;                /* atomic: walks in interpreters whose code dies unseen */
 };
 
-#define FRAME_MEMORY 1024 /* places a thread remembers; a power of two */
+#define FRAME_MEMORY_BITS 10
+#define FRAME_MEMORY (1u << FRAME_MEMORY_BITS) /* places a thread remembers */
 
 struct frame_memory {
     uint64_t key; /* instruction address, and how the frame is owned in the top bits */
