@@ -5,6 +5,8 @@ of the machine falls on all of them. Per line and in ns a round:
 
 * share error: half the sum of |share - true share|, the total variation distance, in per cent;
 * error per hit: the sum of |time - true time| over all lines, divided by all hits;
+* within the error: of the lines that take time, how many are no further from the truth than the
+  error that lprof gives them, one standard deviation, and the noise of the truth, in each run;
 * total: the sum of all lines' times of a round against the time of one of plain code, each the
   least of several runs.
 """
@@ -50,6 +52,7 @@ class Measured:
     hits: Counter[int] = field(default_factory=Counter)
     means: list[float] = field(default_factory=list)
     totals: list[float] = field(default_factory=list)
+    runs: list[tuple[Lines, Lines]] = field(default_factory=list)  # times and errors of lprof
 
     def add(self, answer: Mapping[str, object], time: Lines, hits: Lines) -> None:
         """Add one run: what its worker said, the times of its lines in any unit, their hits."""
@@ -91,19 +94,21 @@ def numbers(answer: Mapping[str, object], key: str) -> dict[int, float]:
     return {int(line): float(value) for line, value in table.items()}
 
 
-def lprof_lines(file: Path, program: str) -> tuple[dict[int, float], dict[int, float]]:
-    """Return exclusive ns and hits by line out of a result file."""
+def lprof_lines(file: Path, program: str) -> tuple[Lines, Lines, Lines]:
+    """Return exclusive ns, hits and errors in ns by line out of a result file."""
     from proftrace.model.load import load_profile
 
     profile = load_profile(str(file))
     time: dict[int, float] = {}
     hits: dict[int, float] = {}
+    errors: dict[int, float] = {}
     table = profile.lines
     for row, function in enumerate(table.function):
         if profile.strings[profile.functions.name[function]] == program:
             time[table.line[row]] = float(max(0, table.values["exclusive"][row]))
             hits[table.line[row]] = float(table.values["hits"][row])
-    return time, hits
+            errors[table.line[row]] = float(table.values["exclusive_error"][row])
+    return time, hits, errors
 
 
 def measure(program: str, folder: Path, library: Path, rounds: int) -> dict[str, Measured]:
@@ -116,7 +121,8 @@ def measure(program: str, folder: Path, library: Path, rounds: int) -> dict[str,
             if tool.startswith("lprof"):
                 file = folder / "accuracy.lprof"
                 answer = run("lprof", [*lprof_command(file), *tool.split()[1:], *worker])
-                time, hits = lprof_lines(file, program)
+                time, hits, errors = lprof_lines(file, program)
+                measured.runs.append((time, errors))
             else:
                 extra = [str(library)] if tool == "truth" else []
                 mode = tool if tool == "line_profiler" else "plain"
@@ -143,6 +149,22 @@ def error_per_hit(tool: Measured, truth: Measured, round_ns: float) -> float:
     return wrong / (sum(tool.hits.values()) / tool.rounds)
 
 
+def within_error(tool: Measured, truth: Measured) -> float:
+    """Return how many of a hundred lines, of all runs, are true within one standard deviation."""
+    true = shares(truth.time)
+    n_samples = sum(truth.time.values())
+    found: list[bool] = []
+    for time, errors in tool.runs:
+        total = sum(time.values())
+        for line, share in true.items():
+            if share < LEAST_SHARE:
+                continue
+            noise = total * (share / n_samples) ** 0.5
+            off = abs(time.get(line, 0.0) - share * total)
+            found.append(off <= (errors.get(line, 0.0) ** 2 + noise**2) ** 0.5)
+    return 100 * sum(found) / len(found)
+
+
 def program_figures(program: str, of: Mapping[str, Measured]) -> Iterator[Figure]:
     """Yield the figures of one program."""
     truth, round_ns = of["truth"], float(of["plain"].best)
@@ -158,6 +180,9 @@ def program_figures(program: str, of: Mapping[str, Measured]) -> Iterator[Figure
         yield Figure(
             GROUP, f"{program}: total off by", tool, off, "%", TOTAL_GOAL if ours else None
         )
+        if measured.runs:
+            good = within_error(measured, truth)
+            yield Figure(GROUP, f"{program}: lines within the error", tool, good, "%")
         slow = measured.best / round_ns
         yield Figure(GROUP, f"{program}: slowdown", tool, slow, "x")
 

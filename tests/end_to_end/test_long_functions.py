@@ -6,6 +6,7 @@ import sys
 from pathlib import Path
 
 import pytest
+
 from case_runs import lprof
 from proftrace.model.load import load_profile
 from proftrace.model.profile import REGIME_COLD, REGIME_HOT, Profile
