@@ -187,6 +187,12 @@ void ending_write(void)
     pthread_sigmask(SIG_SETMASK, &before, NULL);
 }
 
+void ending_abandon(void)
+{
+    if (is_our_process() && claim())
+        __atomic_store_n(&state, ENDING_OVER, __ATOMIC_RELEASE);
+}
+
 void ending_save(void)
 {
     if (!is_our_process() || account_is_empty() || !claim())

@@ -29,6 +29,8 @@ void ending_prepare(const struct ending_settings *settings);
 
 /* Writes the result, once. */
 void ending_write(void);
+/* The program is not going to run: there is no result, and what has its name stays as it is. */
+void ending_abandon(void);
 /* Writes what there is so far, and lets the session go on. */
 void ending_save(void);
 /* Shows the report, or says where the result is; once, and only after a result was written. */

@@ -401,6 +401,16 @@ static PyObject *lines_finish(PyObject *self, PyObject *unused)
     Py_END_ALLOW_THREADS Py_RETURN_NONE;
 }
 
+PyDoc_STRVAR(abandon_doc, "abandon($module, /)\n--\n\n"
+                          "End without a result: the program is not going to run.");
+
+static PyObject *lines_abandon(PyObject *self, PyObject *unused)
+{
+    (void)self, (void)unused;
+    Py_BEGIN_ALLOW_THREADS ending_abandon();
+    Py_END_ALLOW_THREADS Py_RETURN_NONE;
+}
+
 static PyMethodDef methods[] = {
     {"start", lines_start, METH_VARARGS, start_doc},
     {"open", lines_open, METH_NOARGS, open_doc},
@@ -425,6 +435,7 @@ static PyMethodDef methods[] = {
     {"add_meta", lines_add_meta, METH_VARARGS, add_meta_doc},
     {"count_instructions", exactness_count, METH_VARARGS, exactness_doc},
     {"finish", lines_finish, METH_NOARGS, finish_doc},
+    {"abandon", lines_abandon, METH_NOARGS, abandon_doc},
     {NULL, NULL, 0, NULL},
 };
 

@@ -313,10 +313,13 @@ def test_setup_runs_first_and_is_not_recorded(tmp_path: Path) -> None:
 def test_a_failing_setup_ends_it(text: str, status: int, message: str, tmp_path: Path) -> None:
     (tmp_path / "prepare.py").write_text(text)
     (tmp_path / "program.py").write_text("print('program')\n")
-    run = lprof(["-q", "-s", "prepare.py", "program.py"], tmp_path)
+    (tmp_path / "program.py.lprof").write_text("of a run before")
+    run = lprof(["-v", "-s", "prepare.py", "program.py"], tmp_path)
     assert (run.status, run.stdout) == (status, "")
     assert message in run.stderr
     assert "proftrace" not in run.stderr
+    assert "lprof" not in run.stderr
+    assert (tmp_path / "program.py.lprof").read_text() == "of a run before"
     missing = lprof(["-s", "nope.py", "program.py"], tmp_path)
     assert (missing.status, len(missing.stderr.splitlines())) == (2, 1)
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 import sys
 
+from proftrace import _lines
+
 
 def own_argv() -> list[str]:
     """Return what `sys.argv` is going to be, as far as the command line tells; it is not set yet.
@@ -32,7 +34,7 @@ def run_setup(path: str) -> None:
     """Run the file of `lprof --setup`, as a program of its own before the program.
 
     Its folder is first in sys.path meanwhile. When it fails, or asks to end, the process ends as
-    Python would, and the program does not run.
+    Python would, the program does not run, and there is no result.
     """
     folder = os.path.dirname(path)
     sys.path.insert(0, folder)
@@ -69,4 +71,5 @@ def _end(status: object) -> None:
         status = 1
     for stream in (sys.stdout, sys.stderr):
         stream.flush()
+    _lines.abandon()
     os._exit(status or 0)
