@@ -112,19 +112,20 @@ def best_of_processes(
     start: Callable[[], Mapping[str, Worker]],
     rounds: Sequence[tuple[Sequence[str], Sequence[str]]],
     samples: int,
+    processes: int = PROCESSES,
 ) -> Best:
     """Return the least time of each tool for each task, over several processes of every tool.
 
     `start` makes the workers, not started; a round is the tools that take turns, and their tasks.
     """
     best: Best = {}
-    for _ in range(PROCESSES):
+    for _ in range(processes):
         of = start()
         with ExitStack() as stack:
             for worker in of.values():
                 stack.enter_context(worker)
             for tools, tasks in rounds:
-                interleave([of[tool] for tool in tools], tasks, -(-samples // PROCESSES))
+                interleave([of[tool] for tool in tools], tasks, -(-samples // processes))
         for tool, worker in of.items():
             known = best.setdefault(tool, {})
             known |= {task: min(time, known.get(task, time)) for task, time in worker.best.items()}
