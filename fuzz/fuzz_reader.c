@@ -16,7 +16,7 @@
 
 static char folder[] = "/tmp/proftrace-fuzz-XXXXXX";
 static char path[64], ring_path[64], bundle_path[64];
-#define N_SEEDS 7
+#define N_SEEDS 8
 static struct log_fixture seeds[N_SEEDS];
 static uint8_t ring_seed[FIXTURE_RING_BYTES];
 
@@ -168,6 +168,7 @@ int main(int argc, char **argv)
     fixture_native(&seeds[4]);
     fixture_bounded(&seeds[5]);
     fixture_sampled(&seeds[6]);
+    fixture_small(&seeds[7]);
     fixture_ring(ring_seed);
     for (uint64_t i = 0; i < rounds; i++) {
         const struct log_fixture *seed = &seeds[random_below(&random, N_SEEDS)];

@@ -237,16 +237,29 @@ static size_t mutate_events(struct random *random, const uint8_t *from, size_t n
     return (size_t)(put.p - out);
 }
 
+/* What is stored becomes other bytes, with a right checksum: what unpacks it meets them. */
+static void mutate_stored(struct random *random, uint8_t *block, size_t n_bytes)
+{
+    const size_t n_stored = n_bytes - BLOCK_HEADER_BYTES;
+    struct put crc = put_over(block + BLOCK_HEADER_BYTES - 4, 4);
+    for (uint64_t times = 1 + random_below(random, 3); times > 0 && n_stored != 0; times--)
+        block[BLOCK_HEADER_BYTES + random_below(random, n_stored)] =
+            (uint8_t)random_below(random, 256);
+    put_u32(&crc,
+            crc32c(crc32c(0, block, BLOCK_HEADER_BYTES - 4), block + BLOCK_HEADER_BYTES, n_stored));
+}
+
 static void copy_block(struct random *random, const struct log_fixture *seed, size_t at,
                        struct log_fixture *out)
 {
     struct block_header header;
+    const size_t start = out->n_bytes;
     uint8_t *payload = malloc(2 * MAX_PAYLOAD);
     uint8_t *changed = payload + MAX_PAYLOAD;
     size_t n_bytes;
     CHECK(payload != NULL);
     CHECK_EQ(block_peek(seed->bytes + at, seed->n_bytes - at, &header), BLOCK_OK);
-    CHECK(header.raw_bytes < MAX_PAYLOAD);
+    CHECK(block_unpack_bytes(&header) < 2 * MAX_PAYLOAD);
     CHECK_EQ(block_unpack(seed->bytes + at, &header, payload), 0);
     n_bytes = header.raw_bytes;
     if (random_below(random, 8) == 0) {
@@ -260,7 +273,10 @@ static void copy_block(struct random *random, const struct log_fixture *seed, si
         memmove(payload, changed, n_bytes);
     }
     mutate_header(random, &header);
+    out->packs_small = random_below(random, 2) != 0;
     fixture_block(out, &header, payload, n_bytes);
+    if (random_below(random, 8) == 0)
+        mutate_stored(random, out->bytes + start, out->n_bytes - start);
     free(payload);
 }
 

@@ -45,6 +45,55 @@ def long_length(data: bytes, at: int, length: int) -> tuple[int, int]:
     return at, length
 
 
+def code_lengths(data: bytes) -> tuple[list[int], int]:
+    """The bits of the code of each byte, and how many bytes say so."""
+    nibbles = [nibble for byte in data[:258] for nibble in (byte & 15, byte >> 4)]
+    lengths: list[int] = []
+    at = 0
+    while len(lengths) < 256:
+        if nibbles[at] < 12:
+            lengths.append(nibbles[at])
+            at += 1
+        else:
+            lengths += [0] * ((nibbles[at] - 12) * 16 + nibbles[at + 1] + 2)
+            at += 2
+    assert len(lengths) == 256
+    return lengths, (at + 1) // 2
+
+
+def unpack_codes(data: bytes, n_bytes: int) -> bytes:
+    """Decode the bytes that the codes of codec 2 stand for."""
+    lengths, start = code_lengths(data)
+    codes = {}
+    code = 0
+    for bits in range(1, 12):
+        code <<= 1
+        for byte in range(256):
+            if lengths[byte] == bits:
+                codes[bits, code] = byte
+                code += 1
+    out = bytearray()
+    bits = code = 0
+    for byte in data[start:]:
+        for shift in range(7, -1, -1):
+            code = code << 1 | byte >> shift & 1
+            bits += 1
+            if len(out) < n_bytes and (bits, code) in codes:
+                out.append(codes[bits, code])
+                bits = code = 0
+    assert len(out) == n_bytes and bits < 8 and not code
+    return bytes(out)
+
+
+def unpack(data: bytes, codec: int) -> bytes:
+    """Decode the payload of a block."""
+    if codec == 2:
+        head = Column(data)
+        n_bytes = head.varint()
+        data = unpack_codes(data[head.at :], n_bytes)
+    return unpack_lz4(data) if codec else data
+
+
 @dataclass
 class Column:
     data: bytes
@@ -247,7 +296,7 @@ def blocks(data: bytes) -> Iterator[tuple[int, int, int, int, bytes]]:
         )
         payload = data[at + 64 : at + 64 + n_stored]
         assert magic == 0x4B425450 and crc == crc32c(data[at : at + 60] + payload)
-        yield kind, stream, n, seq, unpack_lz4(payload) if codec else payload
+        yield kind, stream, n, seq, unpack(payload, codec)
         at += 64 + n_stored
 
 

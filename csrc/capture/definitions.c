@@ -4,15 +4,13 @@
 #include "base/arena.h" /* pages */
 #include "capture/ring_file.h"
 #include "format/nodes.h"
-#include "interp/locations.h"
 #include "interp/text.h"
 
 #include <errno.h>
 #include <string.h>
 
-#define TEXT_LIMIT (1u << 20)       /* bytes of a name or path that are kept */
-#define LINETABLE_LIMIT (16u << 20) /* a longer table is left out */
-#define RECORD_ROOM 96              /* of a record, beside its text or bytes */
+#define TEXT_LIMIT (1u << 20) /* bytes of a name or path that are kept */
+#define RECORD_ROOM 96        /* of a record, beside its text or bytes */
 
 void definitions_start(struct definitions *dict, struct writer *writer,
                        const struct interp_layout *layout, struct ring_slot *slot,
@@ -115,8 +113,8 @@ static uint32_t count_up_to(struct get records, uint32_t last_node, size_t *n_by
     uint8_t tag;
     while (node.id < last_node && (tag = table_next(&records, &payload)) != 0) {
         n++;
-        if (tag == TABLE_NODE)
-            record_get_node(&payload, &node);
+        if (tag == TABLE_LINE_NODE)
+            record_get_line_node(&payload, &node);
     }
     *n_bytes = (size_t)(records.p - start);
     return n;
@@ -287,7 +285,7 @@ static uint64_t hash_code(const struct rec_code *code)
 {
     const uint32_t fields[] = {code->name, code->qualname, code->file, code->first_line,
                                code->flags};
-    return hash_bytes(hash_bytes(2, fields, sizeof fields), code->linetable, code->linetable_bytes);
+    return hash_bytes(2, fields, sizeof fields);
 }
 
 uint32_t definitions_code(struct definitions *dict, uintptr_t code)
@@ -303,12 +301,6 @@ uint32_t definitions_code(struct definitions *dict, uintptr_t code)
         .first_line = view.first_line,
         .flags = view.flags,
     };
-    /* The strings are in the log, so their buffer is free again. */
-    if (view.linetable_bytes <= LINETABLE_LIMIT && reserve_text(dict, view.linetable_bytes)) {
-        record.linetable = (const uint8_t *)dict->text;
-        record.linetable_bytes =
-            (uint32_t)locations_strip(view.linetable, view.linetable_bytes, (uint8_t *)dict->text);
-    }
     hash = hash_code(&record);
     record.id = table_get(&dict->codes, hash);
     if (record.id != 0)
@@ -317,7 +309,7 @@ uint32_t definitions_code(struct definitions *dict, uintptr_t code)
     if (put_id(dict, &dict->codes, hash, record.id) != 0)
         return 0;
     dict->n_codes++;
-    PUT_RECORD(dict, record_put_code, &record, RECORD_ROOM + record.linetable_bytes);
+    PUT_RECORD(dict, record_put_code, &record, RECORD_ROOM);
     return record.id;
 }
 
@@ -330,6 +322,7 @@ static void enter_epoch(struct definitions *dict, uint64_t epoch)
     if (dict->epoch == epoch)
         return;
     table_release(&dict->code_at);
+    dict->search.table = NULL;
     dict->code_at_lacks = true;
     dict->epoch = epoch;
 }
@@ -356,6 +349,52 @@ void definitions_hide(struct definitions *dict, const struct frame_place *place)
         dict->code_at_lacks = true;
 }
 
+#define MOST_LINES (1 << 30) /* above the code's first one, or below it */
+
+/* What the record of a node says of its line. */
+static uint32_t line_of(struct definitions *dict, const struct frame_place *place)
+{
+    struct code_view view;
+    int64_t line;
+    code_read(dict->layout, place->code, &view);
+    if (!locations_find(&dict->search, view.linetable, view.linetable_bytes, place->unit, &line) ||
+        line > MOST_LINES || line < -MOST_LINES)
+        return 0;
+    return 1 + (uint32_t)zigzag(line);
+}
+
+/* Keys of `places` beside those that begin with a code, of which there are fewer. */
+#define PLACE_TO_LINE ((uint64_t)1 << 63)
+#define LINE_TO_PLACE ((uint64_t)1 << 62)
+
+/*
+ * The number of a place in code, and what a node says of its line. Units of one line share one, but
+ * for who compares them with the interpreter's. 0: no memory.
+ */
+static uint32_t place_id(struct definitions *dict, const struct rec_node *node,
+                         const struct frame_place *place, uint32_t *line)
+{
+    const uint64_t key = (uint64_t)node->code << 32 | node->unit << 1 | node->entry;
+    uint32_t id = table_get(&dict->places, key);
+    uint64_t line_key;
+    if (id != 0) {
+        *line = table_get(&dict->places, PLACE_TO_LINE | id) - 1;
+        return id;
+    }
+    *line = line_of(dict, place);
+    line_key = LINE_TO_PLACE | (uint64_t)node->code << 33 | (uint64_t)*line << 1 | node->entry;
+    if (dict->on_node == NULL)
+        id = table_get(&dict->places, line_key);
+    if (id == 0) {
+        id = dict->n_places + 1;
+        if (put_id(dict, &dict->places, PLACE_TO_LINE | id, *line + 1) != 0 ||
+            put_id(dict, &dict->places, line_key, id) != 0)
+            return 0;
+        dict->n_places++;
+    }
+    return put_id(dict, &dict->places, key, id) == 0 ? id : 0;
+}
+
 uint32_t definitions_node(struct definitions *dict, uint32_t parent,
                           const struct frame_place *place)
 {
@@ -364,19 +403,13 @@ uint32_t definitions_node(struct definitions *dict, uint32_t parent,
         .code = code_id(dict, place),
         .unit = place->unit,
         .entry = place->entry,
+        .by_line = true,
     };
-    uint64_t key = (uint64_t)record.code << 32 | record.unit << 1 | record.entry;
-    uint32_t place_id;
-    if (record.code == 0)
+    uint64_t key;
+    uint32_t at = record.code == 0 ? 0 : place_id(dict, &record, place, &record.line);
+    if (at == 0)
         return parent;
-    place_id = table_get(&dict->places, key);
-    if (place_id == 0) {
-        place_id = dict->n_places + 1;
-        if (put_id(dict, &dict->places, key, place_id) != 0)
-            return parent;
-        dict->n_places++;
-    }
-    key = (uint64_t)parent << 32 | place_id;
+    key = (uint64_t)parent << 32 | at;
     record.id = table_get(&dict->nodes, key);
     if (record.id != 0)
         return record.id;
@@ -392,6 +425,7 @@ uint32_t definitions_node(struct definitions *dict, uint32_t parent,
 
 bool definitions_code_died(struct definitions *dict, uintptr_t code)
 {
+    dict->search.table = NULL;
     if (table_get(&dict->code_at, code) == 0)
         return dict->code_at_lacks;
     table_remove(&dict->code_at, code);

@@ -13,6 +13,7 @@
 #include "capture/writer.h"
 #include "format/ring.h"
 #include "interp/frames.h"
+#include "interp/locations.h"
 
 struct definitions {
     struct writer *writer;              /* borrowed */
@@ -26,12 +27,13 @@ struct definitions {
     struct table strings; /* hash of the text -> id */
     struct table codes;   /* hash of the content -> id */
     struct table code_at; /* address -> id, for code that is alive */
-    struct table places;  /* code:32 | unit:31 | entry:1 -> place */
+    struct table places;  /* code:32 | unit:31 | entry:1 -> place, and place -> its line */
     struct table nodes;   /* parent:32 | place:32 -> id */
     uint32_t n_strings, n_codes, n_places, n_nodes;
-    bool no_memory;     /* something could not be defined for want of it */
-    uint64_t epoch;     /* of code_at, where deaths are not reported one by one */
-    bool code_at_lacks; /* not all that was asked for while it lives is in there */
+    bool no_memory;                /* something could not be defined for want of it */
+    uint64_t epoch;                /* of code_at, where deaths are not reported one by one */
+    bool code_at_lacks;            /* not all that was asked for while it lives is in there */
+    struct location_search search; /* in the table of code that is alive */
     void (*on_node)(const struct rec_node *node); /* is told of new nodes, if not NULL */
     char *text;                                   /* owned pages: a text while it is looked up */
     size_t text_bytes;

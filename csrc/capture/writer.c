@@ -11,6 +11,12 @@
 
 #define PACKED_BYTES (512u << 10)
 #define END_BYTES 64
+/*
+ * So much of a log is made as small as can be, which is most of what short programs record. It
+ * takes 3 ns a byte, which a program that records a lot would feel.
+ */
+#define SMALL_BYTES (2u << 20)
+#define SMALL_LEAST_BYTES 512u /* of a block: the rest is hardly worth the start */
 
 int writer_open(struct writer *writer, const char *path, const struct file_header *header)
 {
@@ -29,6 +35,7 @@ int writer_open(struct writer *writer, const char *path, const struct file_heade
         return -1;
     writer->header = *header;
     writer->n_events = 0;
+    writer->small_left = SMALL_BYTES;
     writer->failed = false;
     file_header_put(bytes, header);
     if (output_append(&writer->file, bytes, sizeof bytes) != 0) {
@@ -49,6 +56,13 @@ void writer_fail(struct writer *writer, int error)
                    error == ENOMEM ? " (a limit on address space: see ulimit -v); recording has "
                                      "stopped, the program goes on"
                                    : "; recording has stopped, the program goes on");
+}
+
+static void release_small(struct writer *writer)
+{
+    pages_free(writer->small_workspace, block_small_workspace_bytes());
+    writer->small_workspace = NULL;
+    writer->small_left = 0;
 }
 
 static int grow_packed(struct writer *writer, size_t n_bytes)
@@ -79,6 +93,35 @@ int writer_block(struct writer *writer, struct block_header *block, const void *
     return -1;
 }
 
+/* Packs with all care, while that is to be had. 0: not any more, or not for this one. */
+static size_t pack_small(struct writer *writer, struct block_header *block, const void *payload,
+                         size_t n_bytes)
+{
+    if (n_bytes < SMALL_LEAST_BYTES || writer->small_left == 0)
+        return 0;
+    if (writer->small_workspace == NULL)
+        writer->small_workspace = pages_alloc(block_small_workspace_bytes());
+    if (n_bytes > writer->small_left || n_bytes > BLOCK_SMALL_RAW_BYTES ||
+        writer->small_workspace == NULL || grow_packed(writer, block_small_bound(n_bytes)) != 0) {
+        release_small(writer);
+        return 0;
+    }
+    writer->small_left -= (uint32_t)n_bytes;
+    return block_pack_small(block, payload, n_bytes, writer->packed, writer->packed_bytes,
+                            writer->small_workspace);
+}
+
+/* Returns the bytes of the block in `packed`, 0 when there is no memory. */
+static size_t pack(struct writer *writer, struct block_header *block, const void *payload,
+                   size_t n_bytes)
+{
+    size_t n = pack_small(writer, block, payload, n_bytes);
+    if (n == 0 && grow_packed(writer, block_bound(n_bytes)) == 0)
+        n = block_pack(block, payload, n_bytes, writer->packed, writer->packed_bytes,
+                       writer->workspace);
+    return n;
+}
+
 /* A limit on sizes is known before it is met: the END block, which says so, is to fit as well. */
 static bool is_within_limit(const struct writer *writer, size_t n_bytes)
 {
@@ -91,15 +134,13 @@ static bool is_within_limit(const struct writer *writer, size_t n_bytes)
 int writer_try_block(struct writer *writer, struct block_header *block, const void *payload,
                      size_t n_bytes)
 {
-    size_t n_packed = 0;
+    size_t n_packed;
     if (writer->failed) {
         errno = writer->error;
         return -1;
     }
     block->mono_ns = mono_now_ns();
-    if (grow_packed(writer, block_bound(n_bytes)) == 0)
-        n_packed = block_pack(block, payload, n_bytes, writer->packed, writer->packed_bytes,
-                              writer->workspace);
+    n_packed = pack(writer, block, payload, n_bytes);
     if (n_packed == 0) {
         errno = ENOMEM;
         return -1;
@@ -155,9 +196,11 @@ bool writer_has_room_for_end(struct writer *writer)
 void writer_close(struct writer *writer)
 {
     output_close(&writer->file);
+    release_small(writer);
 }
 
 void writer_discard(struct writer *writer)
 {
     output_discard(&writer->file);
+    release_small(writer);
 }

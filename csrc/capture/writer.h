@@ -16,8 +16,10 @@ struct writer {
     struct file_header header;
     uint8_t *packed; /* owned pages: a block as it is written */
     size_t packed_bytes;
-    void *workspace;   /* owned pages, for block_pack */
-    uint64_t n_events; /* in all EVENTS blocks */
+    void *workspace;       /* owned pages, for block_pack */
+    void *small_workspace; /* owned pages, for block_pack_small; NULL = not needed (any more) */
+    uint32_t small_left;   /* bytes that are still to be packed by it */
+    uint64_t n_events;     /* in all EVENTS blocks */
     bool failed;
     int error; /* errno, when failed */
 };

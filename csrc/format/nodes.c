@@ -5,22 +5,36 @@
 
 enum column { PARENTS, CODES, PLACES, N_COLUMNS };
 
+static bool is_node(uint8_t tag)
+{
+    return tag == TABLE_NODE || tag == TABLE_LINE_NODE;
+}
+
+static void get_node(struct get *payload, uint8_t tag, struct rec_node *node)
+{
+    if (tag == TABLE_NODE)
+        record_get_node(payload, node);
+    else
+        record_get_line_node(payload, node);
+}
+
 /* Goes over the NODE records; false at the end. */
 static bool next_node(struct get *records, struct rec_node *node)
 {
     struct get payload;
     uint8_t tag;
     while ((tag = table_next(records, &payload)) != 0) {
-        if (tag == TABLE_NODE) {
-            record_get_node(&payload, node);
+        if (is_node(tag)) {
+            get_node(&payload, tag, node);
             return !payload.bad;
         }
     }
     return false;
 }
 
-/* Copies all other records; returns how many nodes there are, 0 when their ids have gaps. */
-static uint32_t copy_others(struct get records, struct put *to, uint32_t *first_id)
+/* Copies all other records; returns how many nodes there are, 0 when they are not of one kind or
+ * their ids have gaps. */
+static uint32_t copy_others(struct get records, struct put *to, struct rec_node *first)
 {
     struct rec_node node;
     struct get payload;
@@ -30,14 +44,14 @@ static uint32_t copy_others(struct get records, struct put *to, uint32_t *first_
         uint8_t tag = table_next(&records, &payload);
         if (tag == 0)
             return n;
-        if (tag != TABLE_NODE) {
+        if (!is_node(tag)) {
             put_bytes(to, start, (size_t)(records.p - start));
             continue;
         }
-        record_get_node(&payload, &node);
+        get_node(&payload, tag, &node);
         if (n == 0)
-            *first_id = node.id;
-        if (payload.bad || node.id != *first_id + n)
+            *first = node;
+        if (payload.bad || node.id != first->id + n || node.by_line != first->by_line)
             return 0;
         n++;
     }
@@ -53,7 +67,7 @@ static void put_column(struct put *to, struct get records, enum column column)
         else if (column == CODES)
             put_varint(to, zigzag((int64_t)node.code - (int64_t)code));
         else
-            put_varint(to, (uint64_t)node.unit << 1 | node.entry);
+            put_varint(to, (uint64_t)(node.by_line ? node.line : node.unit) << 1 | node.entry);
         code = node.code;
     }
 }
@@ -75,24 +89,24 @@ size_t nodes_gather(const uint8_t *records, size_t n_bytes, uint8_t *out, size_t
 {
     const struct get from = get_over(records, n_bytes);
     struct put to = put_over(out, room);
-    uint32_t first_id = 0;
-    uint32_t n = copy_others(from, &to, &first_id);
+    struct rec_node first = {0};
+    uint32_t n = copy_others(from, &to, &first);
     uint8_t *head;
     if (n < 2 || to.bad)
         return 0;
-    head = record_open(&to, TABLE_NODES);
+    head = record_open(&to, first.by_line ? TABLE_LINE_NODES : TABLE_NODES);
     put_varint(&to, n);
-    put_varint(&to, first_id);
+    put_varint(&to, first.id);
     for (enum column column = PARENTS; column < N_COLUMNS; column++)
         put_column_with_length(&to, from, column);
     record_close(&to, head);
     return to.bad ? 0 : (size_t)(to.p - out);
 }
 
-int nodes_open(struct nodes_reader *reader, struct get payload)
+int nodes_open(struct nodes_reader *reader, struct get payload, bool by_line)
 {
     struct get *const columns[N_COLUMNS] = {&reader->parents, &reader->codes, &reader->places};
-    *reader = (struct nodes_reader){.n_left = get_varint32(&payload)};
+    *reader = (struct nodes_reader){.n_left = get_varint32(&payload), .by_line = by_line};
     reader->id = get_varint32(&payload) - 1;
     for (int i = 0; i < N_COLUMNS; i++) {
         uint32_t n_bytes = get_u32(&payload);
@@ -114,9 +128,13 @@ int nodes_next(struct nodes_reader *reader, struct rec_node *node)
         .id = reader->id,
         .parent = reader->id - (uint32_t)unzigzag(get_varint(&reader->parents)),
         .code = reader->code,
+        .by_line = reader->by_line,
     };
     place = get_varint(&reader->places);
-    node->unit = (uint32_t)(place >> 1);
+    if (node->by_line)
+        node->line = (uint32_t)(place >> 1);
+    else
+        node->unit = (uint32_t)(place >> 1);
     node->entry = place & 1;
     return reader->parents.bad || reader->codes.bad || reader->places.bad || place >> 33 ? -1 : 0;
 }

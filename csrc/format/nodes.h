@@ -1,6 +1,7 @@
 /*
- * nodes.h - the NODE records of a DICT payload as one NODES record: columns, so that what repeats
- * (a frame on top of the one before, the same places in other stacks) looks alike to LZ4.
+ * nodes.h - the NODE records of a DICT payload as one NODES record (LINE_NODES): columns, so that
+ * what repeats (a frame on top of the one before, the same places in other stacks) looks alike to
+ * LZ4.
  *
  * Only blocks have it: the ring holds NODE records, each complete by itself.
  */
@@ -22,10 +23,11 @@ struct nodes_reader {
     struct get parents, codes, places;
     uint32_t n_left;
     uint32_t id, code; /* of the node before */
+    bool by_line;
 };
 
-/* -1: malformed. */
-NODISCARD int nodes_open(struct nodes_reader *reader, struct get payload);
+/* The payload of a NODES or, by_line, of a LINE_NODES record. -1: malformed. */
+NODISCARD int nodes_open(struct nodes_reader *reader, struct get payload, bool by_line);
 /* The next node; only while n_left is not 0. -1: malformed. */
 NODISCARD int nodes_next(struct nodes_reader *reader, struct rec_node *node);
 

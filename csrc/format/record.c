@@ -10,19 +10,13 @@
 #define BYTE_ORDER_SWAPPED 0x04030201u
 #define HEADER_CRC_AT (FILE_HEADER_BYTES - 4)
 
-static bool needs_version_3(const struct file_header *header)
-{
-    return header->sample_bytes != 0 ||
-           (header->options & (OPTION_AGGREGATE | OPTION_LAST_EVENTS)) != 0;
-}
-
 void file_header_put(uint8_t out[FILE_HEADER_BYTES], const struct file_header *header)
 {
     struct put to = put_over(out, FILE_HEADER_BYTES);
     memset(out, 0, FILE_HEADER_BYTES);
     put_bytes(&to, FILE_MAGIC, FILE_MAGIC_BYTES);
     put_u16(&to, FORMAT_VERSION);
-    put_u16(&to, needs_version_3(header) ? FORMAT_MIN_READER_BOUNDED : FORMAT_MIN_READER);
+    put_u16(&to, header->content & FILE_HAS_MEMORY ? FORMAT_MIN_READER_MEMORY : FORMAT_MIN_READER);
     put_u32(&to, BYTE_ORDER_MARK);
     put_u32(&to, FILE_HEADER_BYTES);
     put_u32(&to, header->content);
@@ -143,25 +137,41 @@ void record_get_code(struct get *payload, struct rec_code *rec)
 
 void record_put_node(struct put *to, const struct rec_node *rec)
 {
-    uint8_t *head = record_open(to, TABLE_NODE);
+    uint8_t *head = record_open(to, rec->by_line ? TABLE_LINE_NODE : TABLE_NODE);
     put_varint(to, rec->id);
     put_varint(to, rec->parent);
     put_varint(to, rec->code);
-    put_varint(to, (uint64_t)rec->unit << 1 | rec->entry);
+    put_varint(to, (uint64_t)(rec->by_line ? rec->line : rec->unit) << 1 | rec->entry);
     record_close(to, head);
+}
+
+/* Takes a node; *place becomes its unit or line. */
+static void get_node(struct get *payload, struct rec_node *rec, uint32_t *place)
+{
+    uint64_t last;
+    *rec = (struct rec_node){.id = get_varint32(payload)};
+    rec->parent = get_varint32(payload);
+    rec->code = get_varint32(payload);
+    last = get_varint(payload);
+    if (last >> 33)
+        payload->bad = true;
+    *place = (uint32_t)(last >> 1);
+    rec->entry = last & 1;
 }
 
 void record_get_node(struct get *payload, struct rec_node *rec)
 {
-    uint64_t place;
-    rec->id = get_varint32(payload);
-    rec->parent = get_varint32(payload);
-    rec->code = get_varint32(payload);
-    place = get_varint(payload);
-    if (place >> 33)
-        payload->bad = true;
-    rec->unit = (uint32_t)(place >> 1);
-    rec->entry = place & 1;
+    uint32_t unit;
+    get_node(payload, rec, &unit);
+    rec->unit = unit;
+}
+
+void record_get_line_node(struct get *payload, struct rec_node *rec)
+{
+    uint32_t line;
+    get_node(payload, rec, &line);
+    rec->line = line;
+    rec->by_line = true;
 }
 
 void record_put_thread(struct put *to, const struct rec_thread *rec)

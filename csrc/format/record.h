@@ -12,9 +12,9 @@
 
 #include "base/bytes.h"
 
-#define FORMAT_VERSION 3
-#define FORMAT_MIN_READER 2         /* of a log that version 2 would understand */
-#define FORMAT_MIN_READER_BOUNDED 3 /* of a sampled one: its numbers have to be scaled */
+#define FORMAT_VERSION 4
+#define FORMAT_MIN_READER 2        /* of line results: version 2 would understand them */
+#define FORMAT_MIN_READER_MEMORY 4 /* of events: their stacks have lines where others had units */
 
 /* ---- file header ------------------------------------------------------------------------- */
 
@@ -85,7 +85,9 @@ enum table_tag {
     TABLE_HYBRID = 9,
     TABLE_SYMBOL = 10,
     TABLE_NODES = 11, /* nodes.h */
-    /* 12..15 are kept for types */
+    TABLE_LINE_NODE = 12,
+    TABLE_LINE_NODES = 13, /* nodes.h */
+    /* 14 and 15 are kept for types */
     TABLE_FUNCTION = 16,
     TABLE_LINE = 17,
     TABLE_CALL = 18,
@@ -116,6 +118,12 @@ struct rec_node {
     uint32_t code;
     uint32_t unit; /* index of the running instruction, in 2-byte code units from co_code */
     uint8_t entry; /* 1: C code called the interpreter to run this frame */
+    /*
+     * True: a LINE_NODE. Then it is `line` that is in the record, and the code needs no linetable:
+     * 0 = none, else 1 + zigzag(line - the code's first line).
+     */
+    bool by_line;
+    uint32_t line;
 };
 
 /* May come again for the same index: the last name counts. */
@@ -233,6 +241,8 @@ NODISCARD uint8_t table_next(struct get *from, struct get *payload);
 void record_get_string(struct get *payload, struct rec_string *rec);
 void record_get_code(struct get *payload, struct rec_code *rec);
 void record_get_node(struct get *payload, struct rec_node *rec);
+/* The same of a LINE_NODE. */
+void record_get_line_node(struct get *payload, struct rec_node *rec);
 void record_get_thread(struct get *payload, struct rec_thread *rec);
 void record_get_meta(struct get *payload, struct rec_meta *rec);
 void record_get_source(struct get *payload, struct rec_source *rec);

@@ -1,18 +1,29 @@
 /*
- * locations.h - co_linetable without its columns: reports show lines only, and the columns are most
- * of a capture's dictionary, in bytes that hardly repeat.
+ * locations.h - the line of one instruction, out of co_linetable.
+ *
+ * The table can only be read from its start, and long functions are run from their first line to
+ * their last: so a search goes on where the one before it ended.
  */
 #ifndef PROFTRACE_INTERP_LOCATIONS_H
 #define PROFTRACE_INTERP_LOCATIONS_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
+/* Where the last search ended: before an entry. All zero: nowhere. */
+struct location_search {
+    const uint8_t *table; /* borrowed: to be forgotten when its code object dies */
+    size_t at;            /* bytes that are behind us */
+    uint32_t unit;        /* of the entry */
+    int64_t line;         /* of the entry before it, relative to the first line */
+};
+
 /*
- * Writes a table of the same format that gives each unit the same line, in entries without columns;
- * units of one line that follow each other share entries. `out` has room for n_bytes, which is
- * always enough. Returns the bytes written; a malformed table is copied as it is.
+ * Finds the line of a unit, relative to the code's first line. False: it has none, or lies behind
+ * the table, or the table is malformed before it.
  */
-size_t locations_strip(const uint8_t *table, size_t n_bytes, uint8_t *out);
+bool locations_find(struct location_search *search, const uint8_t *table, size_t n_bytes,
+                    uint32_t unit, int64_t *line);
 
 #endif

@@ -90,23 +90,27 @@ static enum take_verdict add_node(struct dictionary *dict, const struct rec_node
         return TAKE_MALFORMED; /* a parent is written before its children: so there is no cycle */
     slot = slot_of_id(dict, &dict->nodes, rec->id, &verdict);
     if (slot != NULL && slot->code == 0)
-        *slot = (struct node){rec->parent, rec->code, rec->unit, rec->entry};
+        *slot = (struct node){rec->parent, rec->code, rec->by_line ? rec->line : rec->unit,
+                              rec->entry, rec->by_line};
     return verdict;
 }
 
-static enum take_verdict take_node(struct dictionary *dict, struct get *payload)
+static enum take_verdict take_node(struct dictionary *dict, struct get *payload, bool by_line)
 {
     struct rec_node rec;
-    record_get_node(payload, &rec);
+    if (by_line)
+        record_get_line_node(payload, &rec);
+    else
+        record_get_node(payload, &rec);
     return payload->bad ? TAKE_MALFORMED : add_node(dict, &rec);
 }
 
-static enum take_verdict take_nodes(struct dictionary *dict, struct get *payload)
+static enum take_verdict take_nodes(struct dictionary *dict, struct get *payload, bool by_line)
 {
     enum take_verdict verdict = TAKE_OK;
     struct nodes_reader reader;
     struct rec_node rec;
-    if (nodes_open(&reader, *payload) != 0)
+    if (nodes_open(&reader, *payload, by_line) != 0)
         return TAKE_MALFORMED;
     while (reader.n_left > 0 && verdict == TAKE_OK) {
         dict->n_records++; /* each is a record as others are */
@@ -243,9 +247,13 @@ static enum take_verdict take_record(struct dictionary *dict, uint8_t tag, struc
     case TABLE_CODE:
         return take_code(dict, payload);
     case TABLE_NODE:
-        return take_node(dict, payload);
+        return take_node(dict, payload, false);
+    case TABLE_LINE_NODE:
+        return take_node(dict, payload, true);
     case TABLE_NODES:
-        return take_nodes(dict, payload);
+        return take_nodes(dict, payload, false);
+    case TABLE_LINE_NODES:
+        return take_nodes(dict, payload, true);
     case TABLE_THREAD:
         return take_thread(dict, payload);
     case TABLE_META:

@@ -18,8 +18,9 @@ struct text {
 struct node {
     uint32_t parent; /* always a smaller id */
     uint32_t code;   /* 0 = not defined */
-    uint32_t unit;
+    uint32_t place;  /* unit or, by_line, what a LINE_NODE says of the line */
     bool entry;
+    bool by_line;
 };
 
 /* What stands at an address of a module, as the capture itself says; see struct rec_symbol. */

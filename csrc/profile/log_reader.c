@@ -118,7 +118,7 @@ static int add_events(struct log_reader *log, size_t at, const struct block_head
 static uint8_t *unpack_owned(const uint8_t *at, const struct block_header *header,
                              enum take_verdict *verdict)
 {
-    uint8_t *payload = malloc(header->raw_bytes + 1ul);
+    uint8_t *payload = malloc(block_unpack_bytes(header));
     *verdict = payload == NULL ? TAKE_NO_MEMORY : TAKE_OK;
     if (payload != NULL && block_unpack(at, header, payload) != 0) {
         free(payload);

@@ -82,7 +82,7 @@ static enum step cursor_no_memory(struct merge *merge)
 static enum step open_stored(struct merge *merge, struct cursor *cursor,
                              const struct event_block *block)
 {
-    cursor->payload = malloc(block->header.raw_bytes + 1ul);
+    cursor->payload = malloc(block_unpack_bytes(&block->header));
     if (cursor->payload == NULL)
         return cursor_no_memory(merge);
     cursor->is_raw = false;
@@ -114,7 +114,7 @@ static enum step open_packed(struct merge *merge, struct cursor *cursor,
     size_t n_words;
     if (header->n_records > PACK_MOST_EVENTS)
         return cursor_fail(merge, cursor);
-    if (!reserve_scratch(merge, model_bytes + events_bytes + header->raw_bytes))
+    if (!reserve_scratch(merge, model_bytes + events_bytes + block_unpack_bytes(header)))
         return cursor_no_memory(merge);
     model = merge->scratch;
     events = model + model_bytes;

@@ -107,6 +107,13 @@ uint32_t stacks_function(struct stacks *stacks, const struct dictionary *dict, u
 
 /* ---- stacks -------------------------------------------------------------------------------- */
 
+/* What a LINE_NODE says; 0 = none. */
+static uint32_t line_from_first(uint32_t first_line, uint32_t said)
+{
+    const int64_t line = said == 0 ? 0 : (int64_t)first_line + unzigzag(said - 1);
+    return line < 0 || line > UINT32_MAX ? 0 : (uint32_t)line;
+}
+
 static int line_of(struct stacks *stacks, const struct dictionary *dict, const struct node *node,
                    uint32_t *line)
 {
@@ -116,11 +123,15 @@ static int line_of(struct stacks *stacks, const struct dictionary *dict, const s
     if (node->code >= dict->codes.n)
         return 0;
     code = &dict->codes.items[node->code];
+    if (node->by_line) {
+        *line = line_from_first(code->first_line, node->place);
+        return 0;
+    }
     runs = &stacks->lines.items[node->code];
     if (runs->n == 0 &&
         line_runs_decode(runs, code->linetable, code->linetable_bytes, code->first_line) != 0)
         return -1;
-    *line = line_runs_find(runs, node->unit);
+    *line = line_runs_find(runs, node->place);
     return 0;
 }
 

@@ -27,12 +27,14 @@ void fixture_append(struct log_fixture *log, const void *bytes, size_t n_bytes)
 void fixture_block(struct log_fixture *log, struct block_header *header, const void *payload,
                    size_t n_bytes)
 {
-    size_t room = block_bound(n_bytes);
+    size_t room = log->packs_small ? block_small_bound(n_bytes) : block_bound(n_bytes);
     uint8_t *out = malloc(room);
-    void *workspace = malloc(block_workspace_bytes());
+    void *workspace =
+        malloc(log->packs_small ? block_small_workspace_bytes() : block_workspace_bytes());
     size_t n_out;
     CHECK(out != NULL && workspace != NULL);
-    n_out = block_pack(header, payload, n_bytes, out, room, workspace);
+    n_out = log->packs_small ? block_pack_small(header, payload, n_bytes, out, room, workspace)
+                             : block_pack(header, payload, n_bytes, out, room, workspace);
     CHECK(n_out != 0);
     fixture_append(log, out, n_out);
     free(workspace);
@@ -177,7 +179,11 @@ static void put_memory_tables(struct log_fixture *log)
     static const char *const strings[] = {"app.py",     "main",     "work",
                                           "MainThread", "worker-1", "caf\xc3\xa9 \xed\xb2\x80"};
     static const struct rec_node nodes[] = {
-        {1, 0, 1, 0, 1}, {2, 1, 2, 1, 0}, {3, 1, 2, 2, 0}, {4, 1, 2, 5, 0}, {5, 2, 1, 3, 1}};
+        {.id = 1, .parent = 0, .code = 1, .unit = 0, .line = 1, .entry = 1},
+        {.id = 2, .parent = 1, .code = 2, .unit = 1, .line = 1},
+        {.id = 3, .parent = 1, .code = 2, .unit = 2, .line = 3},
+        {.id = 4, .parent = 1, .code = 2, .unit = 5, .line = 13},
+        {.id = 5, .parent = 2, .code = 1, .unit = 3, .line = 3, .entry = 1}};
     static const struct rec_thread threads[] = {
         {0, 4242, 4, 1000000000u}, {1, 4243, 5, 1500000000u}, {2, 4244, 6, 1600000000u}};
     struct put *to = &log->put;
@@ -185,8 +191,11 @@ static void put_memory_tables(struct log_fixture *log)
         put_string(to, i + 1, strings[i]);
     put_code(to, 1, 2, 10);
     put_code(to, 2, 3, 20);
-    for (size_t i = 0; i < sizeof nodes / sizeof nodes[0]; i++)
-        record_put_node(to, &nodes[i]);
+    for (size_t i = 0; i < sizeof nodes / sizeof nodes[0]; i++) {
+        struct rec_node node = nodes[i];
+        node.by_line = !log->stores_plainly;
+        record_put_node(to, &node);
+    }
     for (size_t i = 0; i < sizeof threads / sizeof threads[0]; i++)
         record_put_thread(to, &threads[i]);
     put_meta(to, "program", "app.py");
@@ -380,7 +389,7 @@ void fixture_ring(uint8_t out[FIXTURE_RING_BYTES])
     struct ring_header header = {.dict_bytes = 1024, .slot_bytes = 1024, .n_slots = 2};
     struct ring_slot dict = {.used = 1};
     struct put put = put_over(out + RING_HEADER_BYTES + sizeof dict, 512);
-    struct rec_node node = {6, 5, 2, 4, 0};
+    struct rec_node node = {.id = 6, .parent = 5, .code = 2, .line = 13, .by_line = true};
     memset(out, 0, FIXTURE_RING_BYTES);
     memcpy(header.magic, RING_MAGIC, sizeof header.magic);
     memcpy(header.session_id, session_id, sizeof session_id);
@@ -390,6 +399,31 @@ void fixture_ring(uint8_t out[FIXTURE_RING_BYTES])
     memcpy(out + RING_HEADER_BYTES, &dict, sizeof dict);
     ring_slot(out + RING_HEADER_BYTES + 1024, 0, 14, main_tail, 2);
     ring_slot(out + RING_HEADER_BYTES + 2048, 2, 2, third_tail, 1);
+}
+
+void fixture_small(struct log_fixture *log)
+{
+    static struct event events[3000];
+    const size_t n = sizeof events / sizeof events[0];
+    uint64_t random = 88172645463325252ull;
+    log->packs_small = true;
+    fixture_header(log, FILE_HAS_MEMORY);
+    put_memory_tables(log);
+    for (size_t i = 0; i < n; i++) {
+        random ^= random << 13, random ^= random >> 7, random ^= random << 17;
+        if (i % 3 == 2)
+            events[i] = (struct event){EVENT_FREE, 0, events[i - 1 - random % 2].address, 0, 0, 0};
+        else
+            events[i] = (struct event){EVENT_MALLOC,
+                                       1 + random % 5,
+                                       A + (random >> 20 & 0xfff0),
+                                       random >> 40 & 255,
+                                       0,
+                                       0};
+    }
+    fixture_events(log, 0, events, n / 2);
+    fixture_events(log, 0, events + n / 2, n / 2);
+    fixture_end(log);
 }
 
 void write_file(const char *path, const void *bytes, size_t n_bytes)

@@ -21,6 +21,7 @@ struct log_fixture {
     uint32_t n_records;
     uint64_t ordinals[8]; /* events written, by stream */
     bool stores_plainly;  /* events as version 1 stored them */
+    bool packs_small;     /* blocks as small as can be */
     uint32_t options;     /* of the header */
     uint64_t sample_bytes;
 };
@@ -48,6 +49,8 @@ void fixture_lines(struct log_fixture *log);
 /* The same memory log with a checkpoint in the place of its first events; and as if sampled. */
 void fixture_bounded(struct log_fixture *log);
 void fixture_sampled(struct log_fixture *log);
+/* Thousands of events of one thread, in two blocks of CODEC_HUFFMAN. */
+void fixture_small(struct log_fixture *log);
 /* Five blocks of 100 to 500 bytes with native stacks: calls, a signal, a run without its frame. */
 void fixture_native(struct log_fixture *log);
 /* What a killed process leaves beside fixture_memory(log, false): returns the bytes of the ring. */

@@ -46,6 +46,57 @@ static void a_block_comes_back(void)
     CHECK(memcmp(payload, out, sizeof payload) == 0);
 }
 
+static size_t pack_small(const void *payload, size_t n_bytes, struct block_header *header)
+{
+    static uint8_t out[3 * (BLOCK_SMALL_RAW_BYTES + 4096)];
+    void *work = malloc(block_small_workspace_bytes());
+    size_t n;
+    CHECK(work != NULL && block_small_bound(n_bytes) <= sizeof out);
+    *header = (struct block_header){.kind = BLOCK_DICT, .stream = 3, .n_records = 5};
+    n = block_pack_small(header, payload, n_bytes, out, block_small_bound(n_bytes), work);
+    if (n != 0 && n <= sizeof packed)
+        memcpy(packed, out, n);
+    free(work);
+    return n;
+}
+
+/* Any payload comes back, whichever codec is the smallest; text is smaller than by LZ4 alone. */
+static void a_small_block_comes_back(void)
+{
+    static uint8_t payload[60000], out[2 * sizeof payload + 1];
+    static const char *const words[] = {"a block ", "of the ", "same ", "few words ", "and such "};
+    struct block_header header;
+    bool seen[3] = {false};
+    uint64_t random = 88172645463325252ull;
+    for (unsigned round = 0; round < 60; round++) {
+        size_t n_payload = 0, n, n_plain;
+        while (n_payload < 40u << round % 11) {
+            random ^= random << 13, random ^= random >> 7, random ^= random << 17;
+            if (round % 3 == 0) {
+                payload[n_payload++] = (uint8_t)random;
+            } else {
+                const char *word = words[random % 5];
+                memcpy(payload + n_payload, word, strlen(word));
+                n_payload += strlen(word);
+                if (round % 3 == 2)
+                    payload[n_payload++] = (uint8_t)(random >> 60);
+            }
+        }
+        n_plain = pack(payload, n_payload, &header);
+        n = pack_small(payload, n_payload, &header);
+        CHECK(n != 0 && (n <= n_plain || header.codec != CODEC_HUFFMAN));
+        CHECK_EQ(block_peek(packed, n, &header), BLOCK_OK);
+        CHECK_EQ(header.raw_bytes, n_payload);
+        CHECK(block_unpack_bytes(&header) <= sizeof out);
+        CHECK_EQ(block_unpack(packed, &header, out), 0);
+        CHECK(memcmp(payload, out, n_payload) == 0);
+        seen[header.codec] = true;
+    }
+    CHECK(seen[CODEC_RAW] && seen[CODEC_LZ4] && seen[CODEC_HUFFMAN]);
+    CHECK_EQ(pack_small(payload, 0, &header), BLOCK_HEADER_BYTES);
+    CHECK_EQ(pack_small(NULL, BLOCK_SMALL_RAW_BYTES + 1, &header), 0);
+}
+
 static void what_does_not_compress_is_stored_raw(void)
 {
     uint8_t payload[64], out[64];
@@ -92,6 +143,7 @@ int main(void)
 {
     the_crc_is_castagnoli();
     a_block_comes_back();
+    a_small_block_comes_back();
     what_does_not_compress_is_stored_raw();
     an_empty_payload_is_a_block();
     every_prefix_is_cut_and_every_flipped_bit_is_bad();

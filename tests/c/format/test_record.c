@@ -57,7 +57,7 @@ static void table_records_come_back(void)
     struct get from, payload;
     struct rec_string string = {300, "caf\xc3\xa9", 5}, string2;
     struct rec_code code = {1, 2, 3, 4, 500, 6, (const uint8_t *)"\x80\x00", 2}, code2;
-    struct rec_node node = {9, 8, 7, UINT32_MAX, 1}, node2;
+    struct rec_node node = {9, 8, 7, UINT32_MAX, 1, false, 0}, node2;
     struct rec_thread thread = {1, 70000, 3, 1ull << 60}, thread2;
     struct rec_meta meta = {"key", 3, "", 0}, meta2;
     struct rec_source source = {1, 2, "x = 1\n", 6}, source2;
@@ -71,6 +71,9 @@ static void table_records_come_back(void)
     uint64_t buckets[LINE_BUCKETS_MAX];
     record_put_string(&to, &string);
     record_put_code(&to, &code);
+    record_put_node(&to, &node);
+    node.by_line = true;
+    node.line = UINT32_MAX - 1;
     record_put_node(&to, &node);
     record_put_thread(&to, &thread);
     record_put_meta(&to, &meta);
@@ -93,7 +96,11 @@ static void table_records_come_back(void)
     record_get_node(&payload, &node2);
     CHECK(node2.id == 9 && node2.parent == 8 && node2.code == 7 && node2.entry == 1);
     CHECK_EQ(node2.unit, UINT32_MAX);
-    CHECK(!payload.bad);
+    CHECK(!node2.by_line && !payload.bad);
+    CHECK_EQ(table_next(&from, &payload), TABLE_LINE_NODE);
+    record_get_line_node(&payload, &node2);
+    CHECK(node2.id == 9 && node2.parent == 8 && node2.code == 7 && node2.entry == 1);
+    CHECK(node2.by_line && node2.line == UINT32_MAX - 1 && !payload.bad);
     CHECK_EQ(table_next(&from, &payload), TABLE_THREAD);
     record_get_thread(&payload, &thread2);
     CHECK(thread2.index == 1 && thread2.tid == 70000 && thread2.name == 3);

@@ -1,4 +1,4 @@
-/* Line tables without their columns: every unit keeps its line. */
+/* Lines of units, out of tables of every kind. */
 #include "interp/locations.h"
 
 #include "check.h"
@@ -40,21 +40,43 @@ static size_t lines_of(const uint8_t *table, size_t n_bytes, int32_t *lines)
     return n;
 }
 
-static void check_table(const uint8_t *table, size_t n_bytes, size_t most)
+static uint64_t random_below(uint64_t below)
 {
-    static int32_t before[MOST_UNITS], after[MOST_UNITS];
-    static uint8_t out[MOST_UNITS];
-    size_t n_out, n;
-    memset(out, 0xa5, sizeof out);
-    n_out = locations_strip(table, n_bytes, out);
-    CHECK(n_out <= n_bytes && n_out <= most);
-    CHECK_EQ(out[n_bytes], 0xa5);
-    n = lines_of(table, n_bytes, before);
-    CHECK_EQ(lines_of(out, n_out, after), n);
-    CHECK(memcmp(before, after, n * sizeof before[0]) == 0);
+    static uint64_t state = 7;
+    state = state * 6364136223846793005u + 1442695040888963407u;
+    return (state >> 33) % below;
 }
 
-static void every_kind_of_entry_keeps_its_line(void)
+static void check_unit(struct location_search *search, const uint8_t *table, size_t n_bytes,
+                       uint32_t unit, int32_t expected)
+{
+    int64_t line = 0;
+    bool has_line = locations_find(search, table, n_bytes, unit, &line);
+    CHECK_EQ(has_line, expected != NO_LINE);
+    if (has_line)
+        CHECK_EQ(line, expected);
+}
+
+/* Forwards, as functions run; then anywhere, back and forth; then each by a search of its own. */
+static void check_table(const uint8_t *table, size_t n_bytes)
+{
+    static int32_t lines[MOST_UNITS];
+    struct location_search search = {0};
+    const size_t n = lines_of(table, n_bytes, lines);
+    lines[n] = NO_LINE;
+    for (size_t unit = 0; unit <= n; unit += 1 + random_below(3))
+        check_unit(&search, table, n_bytes, (uint32_t)unit, lines[unit]);
+    for (int times = 0; times < 20; times++) {
+        const size_t unit = random_below(n + 1);
+        check_unit(&search, table, n_bytes, (uint32_t)unit, lines[unit]);
+    }
+    for (size_t unit = 0; unit <= n; unit++) {
+        search = (struct location_search){0};
+        check_unit(&search, table, n_bytes, (uint32_t)unit, lines[unit]);
+    }
+}
+
+static void every_kind_of_entry_has_its_line(void)
 {
     static const uint8_t table[] = {
         0x80 | 14 << 3 | 0, 0x42, 0x01, 0x02, 0x03, 0x44, 0x01, /* long, line + 33 */
@@ -68,27 +90,20 @@ static void every_kind_of_entry_keeps_its_line(void)
         0x80 | 13 << 3 | 5, 0x09,                               /* - 4 */
         0x80 | 13 << 3 | 0, 0x01,                               /* "- 0" */
     };
-    check_table(table, sizeof table, 26);
+    check_table(table, sizeof table);
 }
 
-static void a_long_line_takes_an_entry_for_eight_units(void)
+static void a_long_line_has_many_entries(void)
 {
     uint8_t table[200];
     for (size_t i = 0; i < sizeof table; i += 2) {
         table[i] = 0x80 | 3 << 3 | 3; /* 4 units of the same line */
         table[i + 1] = (uint8_t)i;
     }
-    check_table(table, sizeof table, 100);
+    check_table(table, sizeof table);
 }
 
-static uint64_t random_below(uint64_t below)
-{
-    static uint64_t state = 7;
-    state = state * 6364136223846793005u + 1442695040888963407u;
-    return (state >> 33) % below;
-}
-
-static void any_table_keeps_its_lines(void)
+static void every_unit_of_any_table_is_found(void)
 {
     uint8_t table[1024];
     for (int round = 0; round < 2000; round++) {
@@ -104,26 +119,44 @@ static void any_table_keeps_its_lines(void)
             for (unsigned i = kind < 10 ? 1 : kind < 13 ? 2 : 0; i > 0; i--)
                 table[n++] = (uint8_t)random_below(128);
         }
-        check_table(table, n, n);
+        check_table(table, n);
     }
 }
 
-static void a_malformed_table_stays_as_it_is(void)
+static void a_malformed_table_has_the_lines_before_the_fault(void)
 {
-    static const uint8_t tables[][3] = {{0x12, 0x34, 0x56}, {0x80, 0x01, 0xf0}, {0xe8, 0x40, 0x40}};
-    for (size_t i = 0; i < sizeof tables / sizeof tables[0]; i++) {
-        uint8_t out[3];
-        CHECK_EQ(locations_strip(tables[i], 3, out), 3);
-        CHECK(memcmp(out, tables[i], 3) == 0);
-    }
-    CHECK_EQ(locations_strip(NULL, 0, NULL), 0);
+    static const uint8_t good[] = {0x80 | 11 << 3 | 1, 1, 2, 0x12, 0x34};
+    static const uint8_t tables[][3] = {{0x12, 0x34, 0x56}, {0xe8, 0x40, 0x40}, {0xf0, 0x01, 0x02}};
+    struct location_search search = {0};
+    int64_t line = 0;
+    CHECK(locations_find(&search, good, sizeof good, 1, &line));
+    CHECK_EQ(line, 1);
+    CHECK(!locations_find(&search, good, sizeof good, 2, &line));
+    for (size_t i = 0; i < sizeof tables / sizeof tables[0]; i++)
+        CHECK(!locations_find(&search, tables[i], 3, 0, &line));
+    CHECK(!locations_find(&search, good, 0, 0, &line));
+}
+
+/* The memory of a table may be another's, or the same one's and shorter. */
+static void another_table_is_read_from_its_start(void)
+{
+    static const uint8_t first[] = {0x80 | 12 << 3 | 7, 1, 2, 0x80 | 12 << 3 | 7, 1, 2};
+    static const uint8_t second[] = {0x80 | 11 << 3 | 7, 1, 2, 0x80 | 11 << 3 | 7, 1, 2};
+    struct location_search search = {0};
+    int64_t line = 0;
+    CHECK(locations_find(&search, first, sizeof first, 9, &line));
+    CHECK_EQ(line, 4);
+    CHECK(locations_find(&search, second, sizeof second, 9, &line));
+    CHECK_EQ(line, 2);
+    CHECK(!locations_find(&search, second, 0, 9, &line));
 }
 
 int main(void)
 {
-    every_kind_of_entry_keeps_its_line();
-    a_long_line_takes_an_entry_for_eight_units();
-    any_table_keeps_its_lines();
-    a_malformed_table_stays_as_it_is();
+    every_kind_of_entry_has_its_line();
+    a_long_line_has_many_entries();
+    every_unit_of_any_table_is_found();
+    a_malformed_table_has_the_lines_before_the_fault();
+    another_table_is_read_from_its_start();
     return 0;
 }

@@ -15,7 +15,7 @@ GIB = 1 << 30
 PAGE = 4096
 
 
-@pytest.mark.parametrize("version", ["v1", "v2"])
+@pytest.mark.parametrize("version", ["v1", "v2", "v4"])
 def test_the_memory_log(version: str) -> None:
     path = ALL_LOGS / version / "memory.bin"
     profile = load_profile(str(path))

@@ -533,11 +533,11 @@ def not_captures() -> dict[str, tuple[bytes, str]]:
         "new": (
             file_header(version=9, min_reader=7),
             "was written by a newer version (log format 9, for readers of 7 and later; this one"
-            " reads up to 3): update proftrace",
+            " reads up to 4): update proftrace",
         ),
         "other new": (
-            file_header(version=3, min_reader=4),
-            "(log format 3, for readers of 4 and later; this one reads up to 3)",
+            file_header(version=4, min_reader=5),
+            "(log format 4, for readers of 5 and later; this one reads up to 4)",
         ),
         "order": (file_header(byte_order=0x04030201), "other byte order"),
         "crc": (whole[:60] + b"!" + whole[61:], "is damaged"),
