@@ -246,7 +246,7 @@ def test_reports_take_it_and_stats_says_what_it_is(tmp_path: Path) -> None:
     assert numbers["events_kept"] == "aggregate"
     assert numbers["num_events_kept"] == 0
     assert numbers["num_events"] > 200_000
-    assert path.read_bytes()[10] == 3, "readers of version 2 must not take it for the whole"
+    assert path.read_bytes()[10] == 4, "readers of version 3 must not take it for the whole"
 
 
 @pytest.mark.parametrize(
