@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from tools.dev import matrix, stages
-from tools.dev.chroot import find_mirror
+from tools.dev.chroot import Chroot, NoSource, find_mirror
 from tools.dev.console import DevError
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -213,3 +213,39 @@ def test_a_version_that_cannot_run_fails_the_matrix(
     printed = capsys.readouterr().out
     assert "there is no CPython 3.99 here" in printed
     assert printed.endswith("0 of 1 versions are good\n0 passed, 1 failed\n")
+
+
+class FakeChroot(Chroot):
+    """Has the sources of some versions."""
+
+    def __init__(self, *versions: str) -> None:
+        self.versions = versions
+
+    def prepare(self) -> None:
+        pass
+
+    def free_threaded_python(self, version: str) -> str:
+        if version not in self.versions:
+            raise NoSource(f"the mirror has no source of {version}")
+        return f"/opt/python{version}t/bin/python{version}"
+
+
+@pytest.mark.parametrize(
+    ("versions", "name"),
+    [(("3.14", "3.13"), "3.14t"), (("3.14",), "3.14t"), (("3.13",), "3.13t")],
+)
+def test_the_newest_build_without_the_gil_that_can_be_made_is_taken(
+    versions: tuple[str, ...], name: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert matrix.find_free_threaded(FakeChroot(*versions)) == name
+    says = capsys.readouterr().out
+    assert ("no 3.14t: the mirror has no source of 3.14" in says) == (name == "3.13t")
+
+
+def test_no_build_without_the_gil_at_all_is_a_failure(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("PYTHONS", "t")
+    monkeypatch.setattr(matrix, "Chroot", FakeChroot)
+    assert matrix.main() == 1
+    assert "no source of 3.14; the mirror has no source of 3.13" in capsys.readouterr().out

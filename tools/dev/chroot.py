@@ -21,7 +21,7 @@ from tools.dev import system
 from tools.dev.console import LOGS, ROOT, DevError, run
 
 SUITE = "forky"
-# Where the source of an interpreter is asked for, in this order: mirrors do not keep each of them.
+# Where sources of interpreters are listed: mirrors do not keep each that they list.
 SOURCE_SUITES = (SUITE, "sid", "trixie")
 APT_FOLDER = Path("/etc/apt")
 SCRIPTS = Path("/usr/share/debootstrap/scripts")
@@ -37,13 +37,15 @@ BUILD_PACKAGES = (
     *("dpkg-dev", "xz-utils", "zlib1g-dev", "libssl-dev", "libffi-dev", "libbz2-dev"),
     *("liblzma-dev", "libsqlite3-dev", "libexpat1-dev", "uuid-dev"),
 )
-# Leaves the archive of a source package in the working folder: $1 is its name, the rest suites.
-FETCH_SOURCE = """
-name=$1; shift
-for suite; do
-    rm -f ./*
-    if apt-get source --download-only --target-release "$suite" "$name"; then
-        rm -f ./*.debian.tar.*
+# Leaves the archive of a source package, whose name is $1, in the working folder: the newest of the
+# versions that are listed and that are really there. Debian's own part of it is not asked for.
+FETCH_SOURCE = r"""
+apt-get update
+for version in $(apt-cache showsrc --only-source "$1" | sed -n 's/^Version: //p' | sort -ruV); do
+    apt-get source --only-source --print-uris "$1=$version" >printed  # 'URI' name size hash
+    found=$(sed -n "s/^'\(.*\.orig\.tar\.[a-z0-9]*\)' \([^ ]*\) [0-9]* /\1 \2 /p" printed)
+    rm printed
+    if [ -n "$found" ] && /usr/lib/apt/apt-helper download-file $found; then
         exit 0
     fi
 done
@@ -72,6 +74,10 @@ exec chroot "$root" "$@"
 PASSED_ON = re.compile(
     r"PIP_(?!FIND_LINKS|CONFIG_FILE|CONSTRAINT)\w+|\w+_proxy|CI|LANG|LC_ALL", re.I
 )
+
+
+class NoSource(DevError):
+    """Nobody has the source of an interpreter that is not packaged."""
 
 
 def cache_folder() -> Path:
@@ -238,10 +244,9 @@ class Chroot:
         if archive is not None:
             shutil.copy(archive, outside)
         else:
-            self.run("apt: lists", "apt-get", "update")
-            fetch = ("sh", "-c", FETCH_SOURCE, "fetch", name, *SOURCE_SUITES)
+            fetch = ("sh", "-c", FETCH_SOURCE, "fetch", name)
             if self.run(f"{name}: source", *fetch, folder=folder, check=False):
-                raise DevError(
+                raise NoSource(
                     f"the mirror has no source of {name} ({', '.join(SOURCE_SUITES)});"
                     f" put an archive (Python-{version}.0.tar.xz) into {sources_folder()}"
                 )

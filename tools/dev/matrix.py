@@ -1,8 +1,9 @@
 """`make test-matrix`: the suite on every supported interpreter, each named by its version.
 
 3.12, 3.13 ... are looked for on this system first, the newer ones then in a Debian of their own
-(see chroot.py). A `t` behind the version means the build without the GIL. PYTHONS="3.14 3.13t"
-selects. A version that was asked for and could not run is a failure.
+(see chroot.py). A `t` behind the version means the build without the GIL, and a `t` alone the
+newest of these whose source can be had. PYTHONS="3.14 3.13t" selects. A version that was asked for
+and could not run is a failure.
 """
 
 from __future__ import annotations
@@ -18,12 +19,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from tools.dev.chroot import Chroot
+from tools.dev.chroot import Chroot, NoSource
 from tools.dev.console import LOGS, ROOT, DevError, say
 from tools.dev.system import quiet
 
 DEFAULT = "3.12 3.13 3.14 3.15"
-NAME = re.compile(r"3\.\d+t?")
+NAME = re.compile(r"3\.\d+t?|t")
+# What a `t` alone may be, the first choice first: mirrors list sources that they do not have.
+FREE_THREADED = ("3.14", "3.13")
 # On systems that bring them these are used; others have to be installed by hand (pyenv).
 FROM_DEBIAN = ("3.14", "3.15")
 RESULT = "stages.json"
@@ -79,12 +82,30 @@ def find_on_system(name: str) -> str | None:
     return found.strip() if found else None
 
 
+def find_free_threaded(chroot: Chroot) -> str:
+    """Return the name of the newest build without the GIL that there is or can be made."""
+    chroot.prepare()
+    reasons = []
+    for version in FREE_THREADED:
+        try:
+            chroot.free_threaded_python(version)
+        except NoSource as error:
+            reasons.append(str(error))
+            say(f"no {version}t: {error}")
+        else:
+            return f"{version}t"
+    raise DevError("; ".join(reasons))
+
+
 def run_version(chroot: Chroot, name: str) -> Result:
     """Run the suite on one version."""
     start = time.monotonic()
     say(f"----- {name}")
     text, status, problem = "", 0, ""
     try:
+        if name == "t":
+            name = find_free_threaded(chroot)
+            say(f"----- {name}")
         python = find_on_system(name)
         if python is not None:
             text, status = run_on_system(python)
@@ -125,7 +146,7 @@ def main() -> int:
     LOGS.mkdir(parents=True, exist_ok=True)
     chroot = Chroot()
     results = [run_version(chroot, name) for name in names]
-    print(f"\n{'asked for':<12}{'ran':<10}{'passed':>8}{'failed':>8}{'seconds':>9}")
+    print(f"\n{'interpreter':<12}{'ran':<10}{'passed':>8}{'failed':>8}{'seconds':>9}")
     for row in results:
         counts = f"{row.passed:>8}{row.failed:>8}{row.seconds:>9.0f}"
         print(f"{row.name:<12}{row.version or '-':<10}{counts}  {row.problem}".rstrip())
