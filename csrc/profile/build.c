@@ -66,13 +66,20 @@ static int reduce_events(struct built_profile *profile)
 
 /*
  * While its process runs, a block may be written and the ring emptied between the two looks, or
- * both be finished and the ring removed: then they are looked at again.
+ * both be finished and the ring removed: then they are looked at again. Only what is new is read of
+ * the log, so that the time between the looks gets shorter and shorter.
  */
 int profile_open_log(struct log_reader *log, const char *path, size_t start,
                      struct read_error *error)
 {
+    int another = 1;
     for (int attempt = 1;; attempt++) {
-        if (log_reader_open_at(log, path, start, error) != 0)
+        if (attempt > 1) {
+            another = log_reader_follow(log, path, error);
+            if (another == 1)
+                log_reader_release(log);
+        }
+        if (another < 0 || (another == 1 && log_reader_open_at(log, path, start, error) != 0))
             return -1;
         /* A merged file holds what was in the rings. */
         if (log->ending == LOG_ENDED || start != 0 || log->next_log != 0)
@@ -82,7 +89,6 @@ int profile_open_log(struct log_reader *log, const char *path, size_t start,
         if ((log->ring != NULL && log->n_missing == 0) || attempt == OPEN_ATTEMPTS ||
             !log_reader_file_changed(log, path))
             return 0;
-        log_reader_release(log);
     }
 }
 

@@ -190,10 +190,9 @@ static void note_next_log(struct log_reader *log, size_t at)
         log->next_log = (size_t)(log->bytes - log->map) + at;
 }
 
-/* Goes over all blocks once, to the END block or to the first that cannot be used. */
-static int scan_blocks(struct log_reader *log, struct read_error *error)
+/* Goes over the blocks from `at` on, to the END block or to the first that cannot be used. */
+static int scan_blocks(struct log_reader *log, size_t at, struct read_error *error)
 {
-    size_t at = FILE_HEADER_BYTES;
     for (;;) {
         struct block_header header;
         enum block_verdict block = block_peek(log->bytes + at, log->n_bytes - at, &header);
@@ -250,7 +249,41 @@ int log_reader_open_at(struct log_reader *log, const char *path, size_t start,
     if (check_header(log, error) != 0)
         return -1;
     log->last_mono_ns = log->header.start_mono_ns;
-    return scan_blocks(log, error);
+    return scan_blocks(log, FILE_HEADER_BYTES, error);
+}
+
+/* Forgets what the ring said; what the dictionary has of it stays, the log repeats it. */
+static void drop_ring(struct log_reader *log)
+{
+    for (size_t i = 0; i < log->streams.n; i++) {
+        struct stream *stream = &log->streams.items[i];
+        free(stream->tail);
+        stream->tail = NULL;
+        stream->tail_words = 0;
+        stream->tail_skip = 0;
+    }
+    unmap_file(log->ring, log->ring_bytes);
+    log->ring = NULL;
+    log->n_missing -= log->n_missing_before_ring;
+    log->n_missing_before_ring = 0;
+}
+
+int log_reader_follow(struct log_reader *log, const char *path, struct read_error *error)
+{
+    const uint8_t *map;
+    struct stat status;
+    size_t n_bytes;
+    if (map_file(path, &map, &n_bytes, error) != 0)
+        return -1;
+    if (stat(path, &status) != 0 || status.st_ino != log->inode || n_bytes < log->map_bytes) {
+        unmap_file(map, n_bytes);
+        return 1;
+    }
+    drop_ring(log);
+    unmap_file(log->map, log->map_bytes);
+    log->map = log->bytes = map;
+    log->map_bytes = log->n_bytes = n_bytes;
+    return scan_blocks(log, log->good_bytes, error);
 }
 
 bool log_reader_file_changed(const struct log_reader *log, const char *path)

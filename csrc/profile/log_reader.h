@@ -73,7 +73,8 @@ struct log_reader {
     struct rec_end end;    /* LOG_ENDED */
     uint64_t last_mono_ns; /* when the last block was closed */
     uint64_t n_missing;    /* events that the ordinals say once were there */
-    const uint8_t *ring;   /* mapped, owned; NULL = no ring of this session */
+    uint64_t n_missing_before_ring; /* of them, between the log's end and what the ring has */
+    const uint8_t *ring;            /* mapped, owned; NULL = no ring of this session */
     size_t ring_bytes;
     const uint8_t *ring_tables; /* table records out of the ring; NULL = none. Kept in `dict` */
     size_t ring_tables_bytes;
@@ -97,6 +98,12 @@ NODISCARD struct stream *log_reader_stream(struct log_reader *log, uint32_t inde
  */
 NODISCARD int log_reader_add_ring(struct log_reader *log, const char *path,
                                   struct read_error *error);
+
+/*
+ * Reads on where a log that was open ended, which has grown since. What the ring said is forgotten:
+ * it has to be added again. 1: it is another file now.
+ */
+NODISCARD int log_reader_follow(struct log_reader *log, const char *path, struct read_error *error);
 
 /*
  * True if the file is not as it was when it was opened: its process runs, and what the ring

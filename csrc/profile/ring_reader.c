@@ -64,6 +64,12 @@ static int add_dictionary_slot(struct log_reader *log, const struct ring_header 
     return 0;
 }
 
+static void add_missing(struct log_reader *log, uint64_t n_events)
+{
+    log->n_missing += n_events;
+    log->n_missing_before_ring += n_events;
+}
+
 /* A stream has one slot at a time; a gap before it means that the log has lost blocks of it. */
 static int add_event_slot(struct log_reader *log, size_t at, uint64_t slot_bytes)
 {
@@ -78,7 +84,7 @@ static int add_event_slot(struct log_reader *log, size_t at, uint64_t slot_bytes
     if (stream == NULL || stream->tail != NULL || slot.base_ordinal > stream->n_covered) {
         free(records);
         if (stream != NULL && stream->tail == NULL)
-            log->n_missing += slot.base_ordinal - stream->n_covered;
+            add_missing(log, slot.base_ordinal - stream->n_covered);
         return stream == NULL ? -1 : 0;
     }
     stream->tail = records;

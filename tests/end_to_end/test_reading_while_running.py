@@ -9,12 +9,15 @@ from pathlib import Path
 
 import pytest
 
-from case_runs import COMMANDS
+from case_runs import COMMANDS, PYTHON_KINDS
 from proftrace.model.load import load_profile
 from proftrace.model.profile import Profile
 
 THREADS = 3
 STEP = 10_000_000
+# Where threads run at the same time they are faster than the reader, and in the end the kernel has
+# no more mappings for them.
+MOST_BLOCKS = 1_000_000
 
 # Thread k allocates k * STEP, k * STEP + 1, k * STEP + 2, ... bytes and frees most of them.
 PROGRAM = f"""
@@ -45,6 +48,8 @@ def check_prefixes(profile: Profile) -> int:
     samples, stacks, functions = profile.samples, profile.stacks, profile.functions
     for row, stack in enumerate(samples.stack):
         function = profile.frames.function[stacks.frame[stack]]
+        if samples.allocator[row] in PYTHON_KINDS:
+            continue
         if stack and profile.strings[functions.name[function]] == "allocate":
             n_bytes = samples.values["total_bytes"][row]
             if n_bytes >= STEP:
@@ -84,6 +89,8 @@ def test_every_read_is_a_prefix_and_the_last_one_too(
             now = check_prefixes(profile)
             assert now >= read
             read = now
+            if read > MOST_BLOCKS:
+                break
     finally:
         running.send_signal(signal.SIGKILL)
         running.communicate()
