@@ -231,7 +231,7 @@ def _profile_from_log(
         header=_header(log),
         totals=MappingProxyType(log["totals"]),
         size_histogram=tuple(log["size_histogram"]),
-        python_heap=_python_heap(log["python_heap"]),
+        python_heap=_python_heap(log["python_heap"], log["meta"].get("pythonmalloc", "")),
         usage=_usage(log["usage"]),
         warnings=tuple(f"{where}: {text}" for text in warnings),
     )
@@ -261,9 +261,14 @@ def _usage(table: Mapping[str, Any]) -> UsageHistory | None:
     )
 
 
-def _python_heap(table: Mapping[str, Any]) -> PythonHeap | None:
+def _python_heap(table: Mapping[str, Any], allocator: str) -> PythonHeap | None:
+    """Only pymalloc has objects in its arenas. Others may have some too (the interpreter takes
+    the stacks of its frames from there), in which there is nothing to be counted."""
     if not table:
         return None
+    if allocator not in ("", "pymalloc", "pymalloc_debug"):
+        nothing = Arenas(**dict.fromkeys(table["peak"], 0))
+        return PythonHeap(nothing, nothing, table["domains"])
     return PythonHeap(Arenas(**table["peak"]), Arenas(**table["end"]), table["domains"])
 
 

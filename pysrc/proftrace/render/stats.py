@@ -195,8 +195,9 @@ def _python_heap(profile: Profile, heap: PythonHeap) -> list[str]:
         f"{name:<8}  {format_count(count):>10}  {format_bytes(n_bytes):>10}"
         for name, (n_bytes, count) in heap.domains.items()
     ]
-    lines.append(_arenas_line("at the peak", heap.peak))
-    lines.append(_arenas_line(Selection.LEAKS.title(profile), heap.end))
+    if heap.peak.arenas or heap.end.arenas:
+        lines.append(_arenas_line("at the peak", heap.peak))
+        lines.append(_arenas_line(Selection.LEAKS.title(profile), heap.end))
     return lines
 
 
