@@ -54,9 +54,9 @@ exit 1
 # Builds an archive in the working folder: $1 is where the interpreter goes.
 BUILD_PYTHON = """
 tar --strip-components=1 -xf ./*.tar.*
-./configure --prefix="$1" --disable-gil --with-ensurepip=install \
-    --without-static-libpython --disable-test-modules
+./configure --prefix="$1" --disable-gil --with-ensurepip=install --disable-test-modules
 make -j"$(nproc)"
+rm -rf "$1"
 make install
 """
 # Inside the namespace: $1 is the new root, the rest the command and its arguments.
@@ -158,6 +158,10 @@ class Chroot:
         words = self.enter(*command, folder=folder)
         return run(title, words, environment=self.variables, log="chroot.log", check=check)
 
+    def is_done(self, name: str) -> bool:
+        """Tell whether a step was done, with whatever key."""
+        return (self.path / "var" / "lib" / "proftrace" / name).exists()
+
     def step(self, name: str, make: Callable[[], object], *, key: str = "") -> None:
         """Do something once in the life of the system, or whenever the key is another one."""
         stamp = self.path / "var" / "lib" / "proftrace" / name
@@ -226,11 +230,12 @@ class Chroot:
         """
         home = f"/opt/python{version}t"
         own = own_archive(version)
+        recipe = hashlib.sha256(BUILD_PYTHON.encode()).hexdigest()[:8]
+        name = f"python{version}t-{recipe}"
         with self.locked():
             self.install("build of CPython", *BUILD_PACKAGES)
-            if own is not None or not (self.path / home.lstrip("/") / "bin/python3").exists():
+            if own is not None or not self.is_done(name):
                 key = own.name if own else ""
-                name = f"python{version}t"
                 self.step(name, lambda: self.build_python(version, home, own), key=key)
         return f"{home}/bin/python{version}"
 
