@@ -20,7 +20,7 @@ from pathlib import Path
 from urllib.parse import unquote
 
 from proftrace.model.load import load_profile
-from proftrace.model.profile import Profile
+from proftrace.model.profile import ALLOCATOR_NAMES, ARENA, Profile
 from proftrace.views.selection import Selection
 
 CASES = Path(__file__).parent / "cases"
@@ -29,6 +29,10 @@ TIMEOUT_S = 120
 HAS_GIL = not sysconfig.get_config_var("Py_GIL_DISABLED")
 # Without the GIL Python's objects do not come from the C library, so they are always recorded.
 ALL_OBJECTS = not HAS_GIL
+# What Python's own allocators do, in the column of allocators.
+PYTHON_KINDS = {ARENA, *(kind for kind, name in ALLOCATOR_NAMES.items() if "PYMALLOC" in name)}
+# How a bytearray asks for its bytes; where objects are recorded, they are rows of other kinds.
+BUFFER = "PYMALLOC_REALLOC" if ALL_OBJECTS else "MALLOC"
 
 type Words = Sequence[str]
 
@@ -250,6 +254,11 @@ class Row:
             return False
         _, name, number = self.stack[0]
         return os.path.basename(name) == file and number == line
+
+
+def buffers(rows: Sequence[Row]) -> list[Row]:
+    """Return the rows without Python's objects, where these are recorded."""
+    return [row for row in rows if not ALL_OBJECTS or row.allocator == BUFFER]
 
 
 def csv_rows(capture: Path, *options: str) -> list[Row]:

@@ -23,7 +23,6 @@ HAS_GIL = not sysconfig.get_config_var("Py_GIL_DISABLED")
 # By mark.
 LEFT_OUT = {
     "hot": "threads run without a GIL here, so that no code gets hot",
-    "small_headers": "the case asserts a size that objects have with a GIL",
 }
 n_left_out: dict[str, int] = {}  # by file and mark
 

@@ -16,6 +16,7 @@ import dis
 import io
 import json
 import sys
+import threading
 import types
 from collections import Counter
 from collections.abc import Iterator
@@ -82,6 +83,7 @@ class Watch:
 
     def __init__(self) -> None:
         self.counts: dict[int, Counts] = {}
+        self.lock = threading.Lock()  # threads of a build without the GIL count at the same time
         monitoring.use_tool_id(TOOL, "instruction_counts")
         for event, callback in (
             (events.INSTRUCTION, self._on_instruction),
@@ -103,7 +105,8 @@ class Watch:
         monitoring.free_tool_id(TOOL)
 
     def _on_instruction(self, code: types.CodeType, offset: int) -> None:
-        self.counts[id(code)].began[offset] += 1
+        with self.lock:
+            self.counts[id(code)].began[offset] += 1
 
     def _on_line(self, code: types.CodeType, line: int) -> None:
         counts = self.counts[id(code)]
@@ -112,13 +115,16 @@ class Watch:
         if counts.repeats:
             was_running = counts.running.get(frame) == line
             counts.running[frame] = line
-        counts.arrived[line, frame.f_lasti // 2, was_running] += 1
+        with self.lock:
+            counts.arrived[line, frame.f_lasti // 2, was_running] += 1
 
     def _on_raise(self, code: types.CodeType, offset: int, error: BaseException) -> None:
         counts = self.counts.get(id(code))
         if counts is not None:
             position = sys._getframe(1).f_lasti
-            counts.raised[max(o for o in counts.offsets if o <= position)] += 1
+            offset = max(o for o in counts.offsets if o <= position)
+            with self.lock:
+                counts.raised[offset] += 1
 
 
 def run(source: str, file: str) -> dict[int, Counts]:

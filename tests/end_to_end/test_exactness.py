@@ -16,8 +16,9 @@ from pathlib import Path
 
 import pytest
 
+from case_runs import ALL_OBJECTS
 from log_events import Replay, read_streams
-from log_writer import MARK, MMAP, MUNMAP, UNFREE, Event
+from log_writer import MARK, MMAP, MUNMAP, PYMALLOC_FREE, UNFREE, Event
 from proftrace.model.load import load_profile
 
 PROGRAMS = Path(__file__).parents[1] / "programs"
@@ -160,20 +161,23 @@ def interposer(tmp_path_factory: pytest.TempPathFactory) -> Path:
 type Call = tuple[int, int, int]
 
 
-def logged_calls(path: Path) -> tuple[dict[int, list[Call]], list[Call]]:
-    """The interposer's calls by thread, and all of them in order: of the program alone, not of the
+def logged_calls(path: Path) -> list[tuple[int, Call]]:
+    """The interposer's calls in order, each with its thread: of the program alone, not of the
     interpreter that became it."""
     rows = sorted(struct.iter_unpack("<QQIIQQ", path.read_bytes()))
     program = next(row[0] for row in rows if row[5] == FIRST_MARK)
-    by_thread: dict[int, list[Call]] = defaultdict(list)
-    calls = []
-    for image, _, thread, *rest in rows:
-        if image != program:
-            continue
-        call = (rest[0], rest[1], rest[2])
-        by_thread[thread].append(call)
-        calls.append(call)
-    return by_thread, calls
+    return [
+        (thread, (what, address, size))
+        for image, _, thread, what, address, size in rows
+        if image == program
+    ]
+
+
+def of_each_thread(calls: Iterable[tuple[int, Call]]) -> dict[int, list[Call]]:
+    found: dict[int, list[Call]] = defaultdict(list)
+    for thread, call in calls:
+        found[thread].append(call)
+    return found
 
 
 def between_marks(calls: list[Call]) -> list[Call]:
@@ -219,7 +223,7 @@ def replay(calls: Iterable[Call]) -> Replay:
             state.total -= gone[address]
         elif what == MUNMAP:
             state.unmap(address, size)
-        elif what == FREE:
+        elif what in (FREE, PYMALLOC_FREE):
             gone[address] = state.live.get(address, 0)
             state.free(address)
         elif what in (MMAP, ARENA):
@@ -237,12 +241,18 @@ def test_both_agree_on_every_block(tmp_path: Path, interposer: Path, name: str) 
     env = {**os.environ, "LD_PRELOAD": str(interposer), "INTERPOSER_LOG": str(log)}
     env["PYTHONHASHSEED"] = "1"
     subprocess.run([*run, str(script)], check=True, timeout=200, env=env)
-    theirs_by_thread, theirs = logged_calls(log)
-    streams = {tid: list(recorded_calls(events)) for tid, events in read_streams(path).items()}
+    logged = logged_calls(log)
+    recorded = {tid: list(recorded_calls(events)) for tid, events in read_streams(path).items()}
+    if ALL_OBJECTS:
+        check_objects(recorded)
+        streams, logged = of_the_c_library(recorded, logged)
+    else:
+        streams = recorded
+    theirs_by_thread, theirs = of_each_thread(logged), [call for _, call in logged]
     main = max(streams, key=lambda tid: len(streams[tid]))
     ours_main = between_marks([call[:3] for call in streams[main]])
     assert ours_main == between_marks(theirs_by_thread[main])
-    assert len(ours_main) > 100
+    assert len(ours_main) >= (2 if ALL_OBJECTS else 100)
     # What a thread frees after its own end is in a stream that all share, of thread 0.
     late: Counter[Call] = Counter()
     for tid in streams.keys() - {main, 0}:
@@ -250,22 +260,93 @@ def test_both_agree_on_every_block(tmp_path: Path, interposer: Path, name: str) 
         assert calls == theirs_by_thread[tid][: len(calls)]
         late.update(theirs_by_thread[tid][len(calls) :])
     assert late == Counter(call[:3] for call in streams.get(0, []))
-    mine = merged(streams)
-    ours, truth = replay(between_marks(mine)), replay(between_marks(theirs))
+    ours, truth = replay(between_marks(merged(streams))), replay(between_marks(theirs))
     assert ours.live == truth.live
     assert (ours.n_allocations, ours.n_frees) == (truth.n_allocations, truth.n_frees)
     assert (ours.total, ours.size) == (truth.total, truth.size)
     if len(streams) == 1:  # the order across threads is one of several that can be
         assert ours.peak == truth.peak
-    check_reader(path, mine)
+    check_reader(path, merged(recorded))
 
 
-def recorded_calls(events: Iterable[Event]) -> Iterator[tuple[int, int, int, int]]:
-    """What is a call among the events of a stream, each with the seq that counts for it."""
+# A call with the seq that counts for it.
+type Recorded = tuple[int, int, int, int]
+
+# What Python's own allocators do, as the C library would name it.
+PLAIN = {12: 1, 13: 3, 14: 4, PYMALLOC_FREE: FREE}
+
+
+def of_the_c_library(
+    streams: dict[int, list[Recorded]], logged: list[tuple[int, Call]]
+) -> tuple[dict[int, list[Recorded]], list[tuple[int, Call]]]:
+    """Return of both what the other one has to have too, where objects come from mimalloc.
+
+    What Python asks for in its raw domain is a call of the C library, for a byte at least: it is
+    recorded as one of Python's. What mimalloc maps for itself is logged by the interposer alone.
+    """
+    mine: dict[int, list[Recorded]] = {}
+    rest = {tid: [i for i, (thread, _) in enumerate(logged) if thread == tid] for tid in streams}
+    late = [i for i, (thread, _) in enumerate(logged) if thread not in streams]
+    own_mappings = set()
+    for tid in sorted(streams, reverse=True):  # 0, the late stream, at the end
+        rows = rest[tid] if tid else sorted(late)
+        calls = streams[tid]
+        first = [i for i, row in enumerate(rows) if logged[row][1][2] == FIRST_MARK]
+        if first:  # the interposer was there before the recording
+            rows = rows[first[0] :]
+            calls = calls[[call[2] for call in calls].index(FIRST_MARK) :]
+        mine[tid], skipped, left = matched(calls, rows, logged)
+        own_mappings |= skipped
+        late += left if tid else []
+    return mine, [row for i, row in enumerate(logged) if i not in own_mappings]
+
+
+def matched(
+    calls: list[Recorded], rows: list[int], logged: list[tuple[int, Call]]
+) -> tuple[list[Recorded], set[int], list[int]]:
+    """Match a thread's calls with the rows of the log that it has. Return those that have to be in
+    both, the rows that are mappings of mimalloc, and the rows behind the last that was matched."""
+    found, at = [], 0
+    skipped: set[int] = set()
+    for what, address, size, seq in calls:
+        is_python = what in PLAIN
+        call = (PLAIN[what], address, size or what != PYMALLOC_FREE) if is_python else None
+        wanted = call or (what, address, size)
+        end = at
+        while end < len(rows) and logged[rows[end]][1] != wanted:
+            if logged[rows[end]][1][0] not in (MMAP, MUNMAP):
+                end = len(rows)
+            end += 1
+        if end < len(rows):
+            skipped.update(rows[at:end])
+            at = end + 1
+        if end < len(rows) or not is_python:
+            found.append((*wanted, seq))
+    left = rows[at:]
+    skipped.update(i for i in left if logged[i][1][0] in (MMAP, MUNMAP))
+    return found, skipped, [i for i in left if i not in skipped]
+
+
+def check_objects(streams: dict[int, list[Recorded]]) -> None:
+    """No block of Python's allocators comes twice or goes twice between the marks."""
+    live: set[int] = set()
+    n_objects = 0
+    for what, address, _ in between_marks(merged(streams)):
+        if what in PLAIN and what != PYMALLOC_FREE:
+            assert address not in live
+            live.add(address)
+            n_objects += 1
+        elif what == PYMALLOC_FREE:
+            live.discard(address)
+    assert n_objects > 100
+
+
+def recorded_calls(events: Iterable[Event]) -> Iterator[Recorded]:
+    """What is a call among the events of a stream. Where objects are events, arenas are none."""
     seq = 0
     for event in events:
         seq = max(seq, event.seq)
-        if event.kind != MARK:
+        if event.kind != MARK and not (ALL_OBJECTS and event.kind == ARENA):
             kind = MMAP if event.kind == ARENA else event.kind
             yield kind, event.address, event.size, seq
 
@@ -285,7 +366,7 @@ def merged(streams: dict[int, list[tuple[int, int, int, int]]]) -> list[Call]:
 def check_reader(path: Path, calls: list[Call]) -> None:
     """The reports' numbers are those of the events."""
     profile = load_profile(str(path))
-    allocations = [call for call in calls if call[0] not in (FREE, MUNMAP, UNFREE)]
+    allocations = [call for call in calls if call[0] not in (FREE, MUNMAP, UNFREE, PYMALLOC_FREE)]
     assert profile.totals["n_allocations"] == len(allocations)
     assert profile.totals["total_bytes"] == sum(size for _, _, size in allocations)
     whole = replay(calls)

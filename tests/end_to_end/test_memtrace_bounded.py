@@ -10,9 +10,11 @@ from pathlib import Path
 
 import pytest
 
-from case_runs import memtrace
+from case_runs import ALL_OBJECTS, BUFFER, HAS_GIL, PYTHON_KINDS, memtrace
 from proftrace.model.load import load_profile
-from proftrace.model.profile import ARENA, MEMORY_METRICS, Profile
+from proftrace.model.profile import ALLOCATOR_NAMES, ARENA, MEMORY_METRICS, Profile
+
+BY_CHANCE = {kind for kind in PYTHON_KINDS if ALL_OBJECTS and ALLOCATOR_NAMES[kind] != BUFFER}
 
 # Makes, resizes, maps and frees in an order of its own, whatever it runs under.
 WORK = (
@@ -90,6 +92,9 @@ def sums(profile: Profile) -> Sums:
             stack = profile.stacks.parent[stack]
         if samples.allocator[row] == ARENA or not key[2:] or "program.py" not in key[2]:
             continue
+        # How many objects the interpreter makes besides is chance, where they are recorded.
+        if samples.allocator[row] in BY_CHANCE:
+            continue
         values = found.setdefault(tuple(key), Counter())
         for metric in MEMORY_METRICS:
             values[metric.name] += samples.values[metric.name][row]
@@ -132,7 +137,7 @@ def test_objects_of_python_are_summed_too(tmp_path: Path) -> None:
     assert bounded.python_heap.domains["obj"][1] > 80_000
     # Where the blocks lie, and so whether the last arena is empty again, differs between runs.
     ends = bounded.python_heap.end.arenas, whole.python_heap.end.arenas
-    assert min(ends) >= 2
+    assert min(ends) >= 2 if HAS_GIL else ends == (0, 0)
     assert max(ends) - min(ends) <= 1
 
 
@@ -213,8 +218,9 @@ def test_the_file_stays_small(tmp_path: Path) -> None:
     aggregate = run(tmp_path, MUCH, "--aggregate")
     ring = run(tmp_path, MUCH, "--ring", "300 kB")
     assert whole.stat().st_size > 1_500_000
-    assert aggregate.stat().st_size < 20_000
-    assert 300_000 < ring.stat().st_size < 700_000
+    # Without a GIL every object of the interpreter's own start has a row too.
+    assert aggregate.stat().st_size < (20_000 if HAS_GIL else 60_000)
+    assert 300_000 < ring.stat().st_size < (700_000 if HAS_GIL else 1_000_000)
     events = load_profile(str(ring)).header
     assert 50_000 < events["n_events_kept"] < events["n_events"] // 2
     assert load_profile(str(aggregate)).header["n_events_kept"] == 0

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from case_runs import COMMANDS, Row, Run, bytearray_bytes, csv_rows, memtrace
+from case_runs import BUFFER, COMMANDS, Row, Run, buffers, bytearray_bytes, csv_rows, memtrace
 from proftrace.model.load import load_profile
 
 MEMTRACE = str(COMMANDS / "memtrace")
@@ -176,7 +176,7 @@ def test_a_handler_in_c_that_allocates_at_10_khz(tmp_path: Path) -> None:
     assert (result.status, result.stderr) == (0, "")
     assert list(load_profile(str(tmp_path / "out.bin")).warnings) == []
     # The handler's own blocks, by calloc, have the stacks that they interrupted.
-    rows = [row for row in rows_of(tmp_path / "out.bin", "work") if row.allocator == "MALLOC"]
+    rows = [row for row in rows_of(tmp_path / "out.bin", "work") if row.allocator == BUFFER]
     blocks = 200 * int(result.stdout)
     assert [(sum(row.blocks for row in rows), sum(row.size for row in rows))] == [
         (blocks, blocks * bytearray_bytes(5000))
@@ -276,7 +276,7 @@ def test_every_block_up_to_the_end_is_there(tmp_path: Path, name: str) -> None:
         50,
         sum(bytearray_bytes(1_200_000 + i) for i in range(50)),
     )
-    loop = [row for row in rows if row.stack[0][2] == 3]
+    loop = buffers([row for row in rows if row.stack[0][2] == 3])
     assert (sum(row.blocks for row in loop), sum(row.size for row in loop)) == (
         20_000,
         sum(bytearray_bytes(600 + i % 100) for i in range(20_000)),
@@ -312,14 +312,14 @@ def test_a_kill_at_any_moment_leaves_a_prefix_of_the_truth(tmp_path: Path) -> No
         process.kill()
         assert process.wait() == -signal.SIGKILL
         done = int(progress.read_bytes())
-        rows = rows_of(tmp_path / "out.bin", "step")
+        rows = buffers(rows_of(tmp_path / "out.bin", "step"))
         blocks = sum(row.blocks for row in rows)
         # One more may have been made than was told of.
         assert done <= blocks <= done + 1, f"run {run}"
         assert sum(row.size for row in rows) == sum(
             bytearray_bytes(600 + i % 1000) for i in range(blocks)
         )
-        live = rows_of(tmp_path / "out.bin", "step", "--leaks")
+        live = buffers(rows_of(tmp_path / "out.bin", "step", "--leaks"))
         assert min(done, 64) <= sum(row.blocks for row in live) <= 65
 
 

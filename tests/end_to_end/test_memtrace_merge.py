@@ -49,7 +49,8 @@ def leaked_sizes(folder: Path, *words: str) -> list[int]:
     done = memtrace(["transform", "csv", "--leaks", "-o", "out.csv", "-f", *words], folder)
     assert done.status == 0, done.stderr
     rows = (folder / "out.csv").read_text().splitlines()[1:]
-    return sorted(int(row.split(",")[2]) for row in rows if "app.py;4" in row)
+    sizes = sorted(int(row.split(",")[2]) for row in rows if "app.py;4" in row)
+    return [size for size in sizes if size > 1_000_000]  # without the object, where it is recorded
 
 
 def test_a_report_takes_one_capture_several_or_a_folder(folder: Path) -> None:

@@ -233,22 +233,26 @@ def test_an_embedded_interpreter_that_forks_workers(tmp_path: Path) -> None:
 
 def test_temporary_allocations_are_those_freed_at_once(tmp_path: Path) -> None:
     script = tmp_path / "program.py"
+    source = tmp_path / "calls.c"
+    source.write_text(
+        "#include <stdlib.h>\n"
+        "void *volatile first, *volatile other;\n"
+        "void at_once(void) { first = malloc(3000); free(first); }\n"
+        "void after_one_more(void) { first = malloc(4000); other = malloc(5000); free(first); }\n"
+        "void after_two_more(void)\n"
+        "{ first = malloc(6000); other = malloc(7000); other = malloc(8000); free(first); }\n"
+    )
+    library = tmp_path / "calls.so"
+    subprocess.run(["cc", "-shared", "-fPIC", source, "-o", library], check=True)
     script.write_text(
         "import ctypes\n"
-        "c = ctypes.CDLL(None)\n"
-        "c.malloc.restype, c.malloc.argtypes = ctypes.c_void_p, [ctypes.c_size_t]\n"
-        "c.free.argtypes = [ctypes.c_void_p]\n"
+        f"c = ctypes.CDLL({str(library)!r})\n"
         "def at_once():\n"
-        "    for _ in range(100):\n"
-        "        c.free(c.malloc(3000))\n"
+        "    for _ in range(100): c.at_once()\n"
         "def after_one_more():\n"
-        "    for _ in range(10):\n"
-        "        first, other = c.malloc(4000), c.malloc(5000)\n"
-        "        c.free(first)\n"
+        "    for _ in range(10): c.after_one_more()\n"
         "def after_two_more():\n"
-        "    for _ in range(10):\n"
-        "        first, *others = c.malloc(6000), c.malloc(7000), c.malloc(8000)\n"
-        "        c.free(first)\n"
+        "    for _ in range(10): c.after_two_more()\n"
         "at_once()\nafter_one_more()\nafter_two_more()\n"
     )
     done = memtrace(["run", "-q", "-o", "out.bin", str(script)], tmp_path)
@@ -257,6 +261,6 @@ def test_temporary_allocations_are_those_freed_at_once(tmp_path: Path) -> None:
     found = {
         row.stack[0][0]: (row.blocks, row.size)
         for row in rows
-        if row.stack and row.stack[0][1] == str(script) and row.stack[0][0] != "<module>"
+        if row.stack and row.stack[0][1] == str(script) and row.allocator == "MALLOC"
     }
     assert found == {"at_once": (100, 300_000), "after_one_more": (10, 40_000)}

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from case_runs import plain, run
+from case_runs import HAS_GIL, plain, run
 from plugin_runs import QUIET, Suite, copy_case, run_pytest
 
 WORKERS = [(), ("-n", "2")]
@@ -55,7 +55,8 @@ def test_pt01_output_is_not_doubled(tmp_path: Path) -> None:
     assert suite.output.count("body ran") == 1
 
 
-PYLONG_BYTES = 32  # what is asked for; sys.getsizeof leaves the padding out
+# What is asked for; sys.getsizeof leaves the padding out.
+PYLONG_BYTES = 32 if HAS_GIL else 48
 
 
 def small_objects_bytes() -> int:
@@ -163,6 +164,8 @@ def test_pt10_other_threads(tmp_path: Path, *, current: bool) -> None:
 @either
 def test_pt11_the_peak_is_what_is_limited(tmp_path: Path, workers: tuple[str, ...]) -> None:
     suite = run_pytest(copy_case("PT-11", tmp_path), "--memtrace", *workers)
-    assert_failed(suite, {"test_together"}, 6)
+    # Without a GIL a list that grows is copied: for a moment there are 8.4 MB and 7.5 MB.
+    growing = set() if HAS_GIL else {"test_growing_list"}
+    assert_failed(suite, {"test_together"} | growing, 6)
     assert "held 18.0 MB (17.2 MiB)" in suite.failed["test_together"].splitlines()[0]
     assert "memtrace: 5 of 6 tests" in suite.output

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
+import sys
 from pathlib import Path
 
 import pytest
 
-from case_runs import memtrace, plain
+from case_runs import HAS_GIL, memtrace, plain
 from plugin_runs import QUIET, copy_corpus, run_pytest, write_suite
 
 HEAD = """
@@ -325,7 +326,7 @@ def test_the_summary_is_as_the_ini_file_wants_it(tmp_path: Path) -> None:
     sizes = [(float(size.removesuffix(" KiB")), test) for size, test in shown]
     assert sizes == [(pytest.approx(683.6, abs=0.5), "7"), (pytest.approx(585.9, abs=0.5), "6")]
     assert "7 captures are in " in suite.output
-    assert suite.properties["test_size[7]"]["memtrace_peak_bytes"].startswith("7000")
+    assert suite.properties["test_size[7]"]["memtrace_peak_bytes"].startswith("700")
     kept = sorted((tmp_path / "kept").glob("*size-7*.bin"))
     assert memtrace(["stats", str(kept[0])], tmp_path).status == 0
     assert "memtrace:" not in run_pytest(tmp_path, "--memtrace-hide-summary").output
@@ -443,12 +444,21 @@ def test_no_leaks_finds_every_leak_of_the_corpus(tmp_path: Path) -> None:
     assert not suite.errors
 
 
+# Without a GIL 3.13 makes classes and functions immortal once there was a second thread: these
+# are leaks of the interpreter.
+IMMORTAL = (
+    {"test_class_made_at_each_call", "test_named_tuple_made_at_each_call"}
+    if not HAS_GIL and sys.version_info < (3, 14)
+    else set()
+)
+
+
 def test_no_leaks_passes_all_else_of_the_corpus(tmp_path: Path) -> None:
     corpus = copy_corpus(tmp_path)
     suite = run_pytest(corpus, "test_clean.py")
-    assert not suite.failed, suite.output
+    assert set(suite.failed) == IMMORTAL, suite.output
     assert not suite.errors
-    names = {name.partition("[")[0] for name in suite.passed}
+    names = {name.partition("[")[0] for name in (*suite.passed, *suite.failed)}
     assert names == functions_of(corpus / "test_clean.py")
 
 

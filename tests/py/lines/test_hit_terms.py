@@ -19,6 +19,8 @@ LAYOUTS = HERE.parents[2] / "programs" / "hits_layouts.txt"
 
 # Cases that end the process or bring another tool, for which CPython then loses INSTRUCTION events.
 UNFIT = {"LP-17", "LP-20", "LP-21"}
+# How many threads still run when the counting stops: each may be between two events.
+RUNNING = {"LP-30": 4}
 PROGRAMS = [ZOO, *(case for case in sorted(CASES.glob("LP-*.py")) if case.stem not in UNFIT)]
 
 
@@ -27,7 +29,9 @@ def compared(script: Path, folder: Path) -> dict[str, Any]:
     assert done.status == 0, done.stderr
     (line,) = (line for line in done.stdout.splitlines() if line.startswith('{"codes"'))
     result: dict[str, Any] = json.loads(line)
-    assert (result["without_terms"], result["different"]) == ([], [])
+    slack = RUNNING.get(script.stem, 0)
+    different = [row for row in result["different"] if abs(row[2] - row[3]) > slack]
+    assert (result["without_terms"], different) == ([], [])
     assert result["hits"] > 0
     return result
 

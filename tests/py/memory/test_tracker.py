@@ -521,7 +521,7 @@ with Tracker("cell.bin", overwrite=True) as tracker:
     kept = make(6)
 ''', '''
 values = load("cell.bin").samples.values
-print(max(values["leaked_blocks"]))
+print(max(values["leaked_bytes"]) // 50_000)
 ''']:
     shell.runcode(compile(cell, "<cell>", "exec"))
 """
