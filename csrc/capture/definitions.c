@@ -365,34 +365,27 @@ static uint32_t line_of(struct definitions *dict, const struct frame_place *plac
 
 /* Keys of `places` beside those that begin with a code, of which there are fewer. */
 #define PLACE_TO_LINE ((uint64_t)1 << 63)
-#define LINE_TO_PLACE ((uint64_t)1 << 62)
 
 /*
- * The number of a place in code, and what a node says of its line. Units of one line share one, but
- * for who compares them with the interpreter's. 0: no memory.
+ * The number of a place in code, and what a node says of its line. Units of one line have places of
+ * their own: what each of them allocates repeats, and all of them together do not. 0: no memory.
  */
 static uint32_t place_id(struct definitions *dict, const struct rec_node *node,
                          const struct frame_place *place, uint32_t *line)
 {
     const uint64_t key = (uint64_t)node->code << 32 | node->unit << 1 | node->entry;
     uint32_t id = table_get(&dict->places, key);
-    uint64_t line_key;
     if (id != 0) {
         *line = table_get(&dict->places, PLACE_TO_LINE | id) - 1;
         return id;
     }
+    id = dict->n_places + 1;
     *line = line_of(dict, place);
-    line_key = LINE_TO_PLACE | (uint64_t)node->code << 33 | (uint64_t)*line << 1 | node->entry;
-    if (dict->on_node == NULL)
-        id = table_get(&dict->places, line_key);
-    if (id == 0) {
-        id = dict->n_places + 1;
-        if (put_id(dict, &dict->places, PLACE_TO_LINE | id, *line + 1) != 0 ||
-            put_id(dict, &dict->places, line_key, id) != 0)
-            return 0;
-        dict->n_places++;
-    }
-    return put_id(dict, &dict->places, key, id) == 0 ? id : 0;
+    if (put_id(dict, &dict->places, PLACE_TO_LINE | id, *line + 1) != 0 ||
+        put_id(dict, &dict->places, key, id) != 0)
+        return 0;
+    dict->n_places++;
+    return id;
 }
 
 uint32_t definitions_node(struct definitions *dict, uint32_t parent,
