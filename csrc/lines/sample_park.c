@@ -63,15 +63,16 @@ struct park_charge park_end(struct park *park, uint64_t mean_ns, const struct pa
     struct park_charge charge = {0};
     bool is_known = gap != NULL && gap->n_waits == 0 && !gap->is_shared;
     if (park->n_looks == 1 && is_known && park->is_lead_known)
-        charge.guess_ns = (uint64_t)seen_once((double)(park->lead_ns + gap->off_ns),
-                                              (double)park->first_mean_ns,
-                                              (double)park->second_mean_ns);
+        charge.guess_ns =
+            (uint64_t)seen_once((double)(park->lead_ns + gap->off_ns), (double)park->first_mean_ns,
+                                (double)park->second_mean_ns);
     else if (park->n_looks == 1)
         charge.guess_ns = park->first_mean_ns;
     else if (park->n_looks > 1 && is_known)
         charge.known_ns = gap->off_ns;
     else if (park->n_looks > 1 && gap != NULL)
-        charge.guess_ns = mean_ns > 2 * park->second_mean_ns ? lesser(gap->off_ns, mean_ns) : mean_ns;
+        charge.guess_ns =
+            mean_ns > 2 * park->second_mean_ns ? lesser(gap->off_ns, mean_ns) : mean_ns;
     park->n_looks = 0;
     return charge;
 }

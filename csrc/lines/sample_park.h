@@ -2,15 +2,15 @@
  * sample_park.h - what one wait of a thread took, of which looks at random moments saw a part. Pure
  * arithmetic, without libm.
  *
- * Between two looks that find a thread at the same CPU time it did nothing but wait where it stands:
- * so much is known. What is left are the edges: from the look before the wait, and to the one behind
- * it. How long the thread was off the processors meanwhile is known as well, and where it did not
- * wait for something else too, that is the edge. A wait that only one look saw stands for those that none
- * saw, so that the sum over many is right on average whatever their length:
+ * Between two looks that find a thread at the same CPU time it did nothing but wait where it
+ * stands: so much is known. What is left are the edges: from the look before the wait, and to the
+ * one behind it. How long the thread was off the processors meanwhile is known as well, and where
+ * it did not wait for something else too, that is the edge. A wait that only one look saw stands
+ * for those that none saw, so that the sum over many is right on average whatever their length:
  *
- *     one look     L + L * P0 / P1 with both edges known (P0, P1: the chance that none, one sees it),
- *                  else the mean of the time to that look
- *     two or more  what is known, and for an edge that is not the mean of the time to the look
+ *     one look     L + L * P0 / P1 with both edges known (P0, P1: the chance that none, one sees
+ * it), else the mean of the time to that look two or more  what is known, and for an edge that is
+ * not the mean of the time to the look
  */
 #ifndef PROFTRACE_LINES_SAMPLE_PARK_H
 #define PROFTRACE_LINES_SAMPLE_PARK_H
@@ -29,7 +29,7 @@ struct park {
 
 /* What happened between two looks. */
 struct park_gap {
-    uint64_t off_ns;   /* off the processors, without what was waited for one */
+    uint64_t off_ns;  /* off the processors, without what was waited for one */
     uint64_t n_waits; /* that began in it */
     bool is_shared;   /* there may be one more, at its other end */
 };

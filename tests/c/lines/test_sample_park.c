@@ -10,8 +10,8 @@
 static uint64_t noise = 12345;
 
 /*
- * One wait of `length_ns`; the looks to the first in it have one mean, those in it another. Edges are
- * known or not. Returns what is charged for it, and how much of that is known.
+ * One wait of `length_ns`; the looks to the first in it have one mean, those in it another. Edges
+ * are known or not. Returns what is charged for it, and how much of that is known.
  */
 static uint64_t wait_once(uint64_t length_ns, uint64_t first, uint64_t second, bool knows_edges,
                           uint64_t *known)
@@ -26,8 +26,7 @@ static uint64_t wait_once(uint64_t length_ns, uint64_t first, uint64_t second, b
         return 0;
     lead.off_ns = at;
     park_begin(&park, at, first, second, &lead);
-    for (at += meter_wait_ns(&noise, second); at < length_ns;
-         at += meter_wait_ns(&noise, second)) {
+    for (at += meter_wait_ns(&noise, second); at < length_ns; at += meter_wait_ns(&noise, second)) {
         charge = park_again(&park, at);
         sum += charge.known_ns + charge.guess_ns;
         *known += charge.known_ns;

@@ -46,7 +46,7 @@ int main(void)
     CHECK(n_waits > 0 && n_waits < UINT64_MAX);
     usleep(1000);
     CHECK(state_n_waits(self) > n_waits);
-    CHECK_EQ(state_n_waits(1 << 30), UINT64_MAX); /* there is none */
+    CHECK_EQ(state_n_waits(1 << 30), UINT64_MAX);                     /* there is none */
     CHECK(state_blocks(self, SIGURG) && state_blocks(other, SIGURG)); /* masks are inherited */
     CHECK(state_blocks(self, SIGRTMAX));
     CHECK(!state_blocks(self, SIGUSR1));
