@@ -8,9 +8,9 @@
  * it did not wait for something else too, that is the edge. A wait that only one look saw stands
  * for those that none saw, so that the sum over many is right on average whatever their length:
  *
- *     one look     L + L * P0 / P1 with both edges known (P0, P1: the chance that none, one sees
- * it), else the mean of the time to that look two or more  what is known, and for an edge that is
- * not the mean of the time to the look
+ *     one look     L + L * P0 / P1 with both edges known (P0, P1: the chance that none or one
+ *                  sees it), else the mean of the time to that look
+ *     two or more  what is known, and for an edge that is not: the mean of the time to the look
  */
 #ifndef PROFTRACE_LINES_SAMPLE_PARK_H
 #define PROFTRACE_LINES_SAMPLE_PARK_H
