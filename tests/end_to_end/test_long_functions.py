@@ -53,6 +53,58 @@ for call in range({CALLS}):
 """
 
 
+N_SHORTER = 600
+SHORTER = "".join(STRAIGHT.splitlines(keepends=True)[:N_SHORTER])
+# What runs in pieces, in itself, or in four threads at once.
+KINDS = f"""\
+import asyncio
+import threading
+@profile
+def generator(b):
+{SHORTER}
+    for i in range(5):
+        try:
+            x = yield i
+            y = [j for j in range(3) if j]
+        finally:
+            a = b
+@profile
+async def items(b):
+{SHORTER}
+    for i in range(3):
+        yield i
+@profile
+async def coroutine(b):
+{SHORTER}
+    for i in range(5):
+        await asyncio.sleep(0)
+        a = [k async for k in items(3)]
+@profile
+def recursive(b):
+{SHORTER}
+    if b > 0:
+        return recursive(b - 1) + 1
+    return 0
+@profile
+def threaded(b):
+{SHORTER}
+    while b > 0:
+        b -= 1
+for call in range(3):
+    list(generator(call))
+    asyncio.run(coroutine(call))
+    recursive(5)
+    left = generator(1)
+    next(left)
+    left.close()
+    threads = [threading.Thread(target=threaded, args=(6,)) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+"""
+
+
 def hits_of(profile: Profile, name: str) -> dict[int, int]:
     """Return the hits of the lines of a function that ran, by line of the program."""
     names = [profile.strings[index] for index in profile.functions.name]
@@ -64,8 +116,8 @@ def hits_of(profile: Profile, name: str) -> dict[int, int]:
     }
 
 
-def record(folder: Path, *options: str) -> Profile:
-    (folder / "app.py").write_text(PROGRAM)
+def record(folder: Path, *options: str, program: str = PROGRAM) -> Profile:
+    (folder / "app.py").write_text(program)
     run = lprof([*options, "-o", "out.lprof", "app.py"], folder)
     assert run.status == 0, run.stderr
     return load_profile(str(folder / "out.lprof"))
@@ -96,3 +148,17 @@ def test_long_functions_turn_hot_where_events_are_searched_for(tmp_path: Path) -
     regimes = dict(zip(names, profile.calls.regime, strict=True))
     assert regimes["straight"] == (REGIME_HOT if SEARCHES else REGIME_COLD)
     assert set(record(tmp_path, "--clock").calls.regime) == {REGIME_COLD}
+
+
+@pytest.mark.parametrize("hot_after", [None, "1", "777"])
+def test_both_regimes_agree_on_long_functions(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, hot_after: str | None
+) -> None:
+    names = "generator", "items", "coroutine", "recursive", "threaded"
+    clock = record(tmp_path, "--clock", program=KINDS)
+    if hot_after is not None:
+        monkeypatch.setenv("PROFTRACE_TEST_HOT_AFTER", hot_after)
+    mixed = record(tmp_path, program=KINDS)
+    for name in names:
+        assert hits_of(mixed, name) == hits_of(clock, name)
+        assert len(hits_of(clock, name)) > N_SHORTER
