@@ -4,7 +4,10 @@
 
 #include "base/arena.h" /* pages_alloc */
 
+#include <string.h>
+
 #define FIRST_SLOTS 256u
+#define SMALL_SLOTS 1024u /* clearing more costs as much as new pages */
 
 static uint32_t home_slot(const struct table *table, uint64_t key)
 {
@@ -73,6 +76,16 @@ void table_remove(struct table *table, uint64_t key)
     }
     table->entries[hole] = (struct table_entry){0};
     table->n_used--;
+}
+
+void table_clear(struct table *table)
+{
+    if (table->n_slots > SMALL_SLOTS) {
+        table_release(table);
+    } else if (table->n_used != 0) {
+        memset(table->entries, 0, table->n_slots * sizeof(struct table_entry));
+        table->n_used = 0;
+    }
 }
 
 void table_release(struct table *table)

@@ -29,6 +29,8 @@ NODISCARD uint32_t table_get(const struct table *table, uint64_t key);
 /* Adds or replaces; value != 0. -1 when the table could not grow (it is unchanged). */
 NODISCARD int table_put(struct table *table, uint64_t key, uint32_t value);
 void table_remove(struct table *table, uint64_t key);
+/* Forgets all entries; keeps the pages of a small table, so that doing it often costs little. */
+void table_clear(struct table *table);
 void table_release(struct table *table);
 
 /* A strong 64-bit mix (the finaliser of MurmurHash3). */

@@ -321,7 +321,7 @@ static void enter_epoch(struct definitions *dict, uint64_t epoch)
 {
     if (dict->epoch == epoch)
         return;
-    table_release(&dict->code_at);
+    table_clear(&dict->code_at);
     dict->search.table = NULL;
     dict->code_at_lacks = true;
     dict->epoch = epoch;

@@ -40,9 +40,25 @@ static void an_empty_table_answers(void)
     table_release(&table);
 }
 
+static void a_cleared_table_is_empty(void)
+{
+    for (uint32_t n = 0; n < 5000; n = n * 3 + 1) { /* small ones keep their pages, others do not */
+        struct table table = {0};
+        table_clear(&table);
+        for (uint32_t key = 0; key < n; key++)
+            CHECK(table_put(&table, key, key + 1) == 0);
+        table_clear(&table);
+        for (uint32_t key = 0; key < n; key++)
+            CHECK(table_get(&table, key) == 0);
+        CHECK(table_put(&table, 7, 8) == 0 && table_get(&table, 7) == 8 && table.n_used == 1);
+        table_release(&table);
+    }
+}
+
 int main(void)
 {
     a_random_history_agrees_with_an_array();
     an_empty_table_answers();
+    a_cleared_table_is_empty();
     return 0;
 }
