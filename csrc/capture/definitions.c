@@ -281,11 +281,15 @@ static uint32_t string_of(struct definitions *dict, uintptr_t text)
 
 /* ---- code and stacks ---------------------------------------------------------------------- */
 
-static uint64_t hash_code(const struct rec_code *code)
+/*
+ * The line table counts though it is not in the record: what is compiled again under the same name
+ * (a cell, a template, a module that was edited and reloaded) has its units on other lines.
+ */
+static uint64_t hash_code(const struct rec_code *code, const struct code_view *view)
 {
     const uint32_t fields[] = {code->name, code->qualname, code->file, code->first_line,
                                code->flags};
-    return hash_bytes(2, fields, sizeof fields);
+    return hash_bytes(hash_bytes(2, fields, sizeof fields), view->linetable, view->linetable_bytes);
 }
 
 uint32_t definitions_code(struct definitions *dict, uintptr_t code)
@@ -301,7 +305,7 @@ uint32_t definitions_code(struct definitions *dict, uintptr_t code)
         .first_line = view.first_line,
         .flags = view.flags,
     };
-    hash = hash_code(&record);
+    hash = hash_code(&record, &view);
     record.id = table_get(&dict->codes, hash);
     if (record.id != 0)
         return record.id;
@@ -367,21 +371,17 @@ static uint32_t line_of(struct definitions *dict, const struct frame_place *plac
 #define PLACE_TO_LINE ((uint64_t)1 << 63)
 
 /*
- * The number of a place in code, and what a node says of its line. Units of one line have places of
- * their own: what each of them allocates repeats, and all of them together do not. 0: no memory.
+ * The number of a place in code. Units of one line have places of their own: what each of them
+ * allocates repeats, and all of them together do not. 0: no memory.
  */
-static uint32_t place_id(struct definitions *dict, const struct rec_node *node,
-                         const struct frame_place *place, uint32_t *line)
+static uint32_t place_id(struct definitions *dict, uint32_t code, const struct frame_place *place)
 {
-    const uint64_t key = (uint64_t)node->code << 32 | node->unit << 1 | node->entry;
+    const uint64_t key = (uint64_t)code << 32 | place->unit << 1 | place->entry;
     uint32_t id = table_get(&dict->places, key);
-    if (id != 0) {
-        *line = table_get(&dict->places, PLACE_TO_LINE | id) - 1;
+    if (id != 0)
         return id;
-    }
     id = dict->n_places + 1;
-    *line = line_of(dict, place);
-    if (put_id(dict, &dict->places, PLACE_TO_LINE | id, *line + 1) != 0 ||
+    if (put_id(dict, &dict->places, PLACE_TO_LINE | id, line_of(dict, place) + 1) != 0 ||
         put_id(dict, &dict->places, key, id) != 0)
         return 0;
     dict->n_places++;
@@ -391,21 +391,22 @@ static uint32_t place_id(struct definitions *dict, const struct rec_node *node,
 uint32_t definitions_node(struct definitions *dict, uint32_t parent,
                           const struct frame_place *place)
 {
+    const uint32_t code = code_id(dict, place);
+    const uint32_t at = code == 0 ? 0 : place_id(dict, code, place);
+    const uint64_t key = (uint64_t)parent << 32 | at;
     struct rec_node record = {
         .parent = parent,
-        .code = code_id(dict, place),
+        .code = code,
         .unit = place->unit,
         .entry = place->entry,
         .by_line = true,
     };
-    uint64_t key;
-    uint32_t at = record.code == 0 ? 0 : place_id(dict, &record, place, &record.line);
     if (at == 0)
         return parent;
-    key = (uint64_t)parent << 32 | at;
     record.id = table_get(&dict->nodes, key);
     if (record.id != 0)
         return record.id;
+    record.line = table_get(&dict->places, PLACE_TO_LINE | at) - 1;
     record.id = dict->n_nodes + 1;
     if (put_id(dict, &dict->nodes, key, record.id) != 0)
         return parent;

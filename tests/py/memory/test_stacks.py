@@ -139,3 +139,25 @@ def test_the_first_statement_of_a_script_is_recorded(tmp_path: Path) -> None:
     profile = record(tmp_path, str(script))
     blocks, size = block_stacks(profile)[(("<module>", 4),)]
     assert blocks >= 1 and 0 <= size - bytearray_bytes(654_320) < 1000
+
+
+COMPILED_AGAIN = """
+import ctypes
+malloc = ctypes.PyDLL(None).malloc
+malloc.restype, malloc.argtypes = ctypes.c_void_p, [ctypes.c_size_t]
+def run(text):
+    exec(compile(text, "<cell>", "exec"), {"malloc": malloc})
+run("malloc(1_000_001)")
+run("\\n" * 9 + "malloc(1_000_010)")
+for line in 2, 5, 7, 400:
+    run("def f():\\n" + "\\n" * (line - 2) + f"    malloc({line} + 1_000_100)\\nf()")
+"""
+
+
+def test_code_that_is_compiled_again_has_lines_of_its_own(tmp_path: Path) -> None:
+    # Same name, same file, same first line, same instructions: only their lines are others.
+    (tmp_path / "again.py").write_text(COMPILED_AGAIN)
+    profile = record(tmp_path, str(tmp_path / "again.py"))
+    innermost = {stack[-1] for stack in block_stacks(profile, smallest=1_000_000) if len(stack) > 1}
+    cells = {("<module>", 1), ("<module>", 10)}
+    assert innermost == cells | {("f", line) for line in (2, 5, 7, 400)}
