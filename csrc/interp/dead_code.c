@@ -1,6 +1,8 @@
 /* dead_code.c - see dead_code.h. */
 #include "interp/dead_code.h"
 
+#include "interp/frame_nodes.h"
+
 #include <string.h>
 
 #define UNIT_BYTES 2

@@ -11,10 +11,6 @@
 
 #include "interp/frames.h"
 
-/* Top bits of a memory key: two frames at one instruction may still differ in these. */
-#define KEY_GENERATOR (1ull << 63)
-#define KEY_ENTRY (1ull << 62)
-
 /* Set in an epoch that is not another walk's: nothing may be remembered of such walks. */
 #define EPOCH_UNWATCHED (1ull << 63)
 

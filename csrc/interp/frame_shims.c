@@ -4,17 +4,12 @@
  */
 #include "interp/frames.h"
 
-static bool is_shim(const struct frame_reader *reader, uintptr_t frame)
-{
-    return read_u8(frame + reader->layout.frame_owner) >= reader->layout.owner_shim;
-}
-
 bool frames_have_shim_in(const struct frame_reader *reader, const struct frame_cache *cache,
                          uintptr_t low, uintptr_t high)
 {
     for (uint32_t i = cache->depth; i-- > 0;) {
         uintptr_t frame = cache->chain[i].frame;
-        if (frame >= low && frame < high && is_shim(reader, frame))
+        if (frame >= low && frame < high && frames_is_shim(reader, frame))
             return true;
     }
     return false;
@@ -26,7 +21,7 @@ uint32_t frames_bare_runs(const struct frame_reader *reader, const struct frame_
     uint32_t run = 0, n = 0;
     bool has_node = false;
     for (uint32_t i = cache->depth; i-- > 0 && n < room;) {
-        if (is_shim(reader, cache->chain[i].frame)) {
+        if (frames_is_shim(reader, cache->chain[i].frame)) {
             if (!has_node)
                 runs[n++] = run;
             has_node = false;

@@ -4,6 +4,7 @@
 #include "interp/anchor.h"
 #include "interp/dead_code.h"
 #include "interp/frame_marks.h"
+#include "interp/frame_nodes.h"
 #include "interp/thread_state.h"
 
 #include "base/arena.h" /* pages */
@@ -28,14 +29,9 @@ uintptr_t frames_top(const struct frame_reader *reader)
     return state == NULL ? 0 : state_top(reader, state);
 }
 
-static uint8_t owner_of(const struct frame_reader *reader, uintptr_t frame)
-{
-    return read_u8(frame + reader->layout.frame_owner);
-}
-
 uintptr_t frames_code(const struct frame_reader *reader, uintptr_t frame)
 {
-    if (owner_of(reader, frame) >= reader->layout.owner_shim)
+    if (frames_is_shim(reader, frame))
         return 0;
     /* 3.14 keeps flags in the two low bits of the reference. */
     return read_word(frame + reader->layout.frame_code) & ~(uintptr_t)3;
@@ -61,109 +57,6 @@ static uint64_t epoch_now(struct frame_reader *reader, const void *state)
     if (layout->tlbc_generation != 0)
         epoch += read_u32(interp + layout->tlbc_generation);
     return (id << 40) + epoch + 1;
-}
-
-/* The same as dictionaries take it: 0 where each death is reported. */
-static uint64_t place_epoch(const struct frame_reader *reader, uint64_t epoch)
-{
-    return reader->layout.generation == 0 && !(epoch & EPOCH_UNWATCHED) ? 0 : epoch;
-}
-
-/* ---- nodes of frames ---------------------------------------------------------------------- */
-
-/*
- * Where the bytecode starts that the frame runs: without the GIL each thread has a copy of its own.
- * Copies stay as long as a frame runs them, and so does their table until this thread stops.
- */
-static uintptr_t first_unit(const struct interp_layout *layout, uintptr_t frame, uintptr_t code)
-{
-    uintptr_t table;
-    uint32_t index;
-    if (layout->frame_tlbc == 0)
-        return code + layout->code_units;
-    table = read_word(code + layout->code_tlbc);
-    index = read_u32(frame + layout->frame_tlbc);
-    if (table == 0 || index >= read_word(table))
-        return code + layout->code_units;
-    return read_word(table + sizeof(uintptr_t) * (1 + (size_t)index));
-}
-
-void frames_view(const struct frame_reader *reader, uintptr_t frame, struct seen_frame *view)
-{
-    uintptr_t code = frames_code(reader, frame);
-    uintptr_t first = first_unit(&reader->layout, frame, code);
-    *view = (struct seen_frame){
-        .code = code,
-        .unit = (int)((intptr_t)(frames_ip(reader, frame) - first) / 2),
-        .first_traceable = (int)read_u32(code + reader->layout.code_first_traceable),
-    };
-}
-
-/*
- * Places that sys._getframe hides get no node of their own: a frame that is still being set up
- * (before its first traceable instruction), which also covers the trampoline that 3.13 pushes
- * under __init__. A generator's frame is set up by definition.
- */
-static NOINLINE uint32_t intern_frame(struct frame_reader *reader, uintptr_t frame, uintptr_t ip,
-                                      uint64_t key, uint32_t parent, uint64_t epoch)
-{
-    const struct interp_layout *layout = &reader->layout;
-    uintptr_t code = read_word(frame + layout->frame_code) & ~(uintptr_t)3;
-    struct frame_place place = {.code = code, .entry = key & KEY_ENTRY};
-    uintptr_t first;
-    if (code == 0)
-        return parent;
-    place.epoch = place_epoch(reader, epoch);
-    first = first_unit(layout, frame, code);
-    if (!(key & KEY_GENERATOR) &&
-        ip < first + 2 * (uintptr_t)read_u32(code + layout->code_first_traceable)) {
-        if (reader->hide != NULL && place.epoch == 0)
-            reader->hide(&place);
-        return parent;
-    }
-    place.unit = ip < first ? 0 : (uint32_t)((ip - first) / 2);
-    return reader->intern(parent, &place);
-}
-
-static uint64_t key_of(const struct frame_reader *reader, uintptr_t ip, uint8_t owner,
-                       uintptr_t below)
-{
-    bool entry = below == 0 || owner_of(reader, below) >= reader->layout.owner_shim;
-    return (uint64_t)ip | (owner == reader->layout.owner_generator ? KEY_GENERATOR : 0) |
-           (entry ? KEY_ENTRY : 0);
-}
-
-/* The next frame waits for the node of this one: of the hash, it is to wait for one product. */
-static inline struct frame_memory *memory_of(struct frame_cache *cache, uint64_t key,
-                                             uint32_t parent)
-{
-    const uint64_t hash = key * 0xff51afd7ed558ccdull ^ parent * 0x9e3779b97f4a7c15ull;
-    return &cache->memory[hash >> (64 - FRAME_MEMORY_BITS)];
-}
-
-/* Gives the frames from `from` up their nodes again. */
-static uint32_t intern_from(struct frame_reader *reader, struct frame_cache *cache, uint32_t from)
-{
-    uint32_t node = from == 0 ? 0 : cache->nodes[from - 1];
-    for (uint32_t i = from; i < cache->depth; i++) {
-        uintptr_t frame = cache->chain[i].frame;
-        uintptr_t ip = frames_ip(reader, frame);
-        uint8_t owner = owner_of(reader, frame);
-        cache->chain[i].ip = ip;
-        if (owner < reader->layout.owner_shim) {
-            uint64_t key = key_of(reader, ip, owner, i == 0 ? 0 : cache->chain[i - 1].frame);
-            struct frame_memory *memory = memory_of(cache, key, node);
-            if (unlikely(memory->key != key || memory->parent != node)) {
-                uint32_t parent = node;
-                node = intern_frame(reader, frame, ip, key, parent, cache->epoch);
-                *memory = (struct frame_memory){key, parent, node};
-            } else {
-                node = memory->node;
-            }
-        }
-        cache->nodes[i] = node;
-    }
-    return node;
 }
 
 /* ---- the chain ---------------------------------------------------------------------------- */
@@ -407,8 +300,8 @@ static uint32_t current_with_anchor(struct frame_reader *reader, struct frame_ca
         cache->anchored = false;
         return 0;
     }
-    node =
-        changed == cache->depth ? cache->nodes[changed - 1] : intern_from(reader, cache, changed);
+    node = changed == cache->depth ? cache->nodes[changed - 1]
+                                   : frame_nodes_intern(reader, cache, changed);
     anchor_drop(reader, cache, state);
     return node;
 }
@@ -453,7 +346,7 @@ uint32_t frames_current(struct frame_reader *reader, struct frame_cache *cache)
         changed = cache->depth - 1;
         if (frames_ip(reader, top) == cache->chain[changed].ip)
             return cache->nodes[changed];
-        return intern_from(reader, cache, changed);
+        return frame_nodes_intern(reader, cache, changed);
     }
     if (anchor_is_known(reader))
         return current_with_anchor(reader, cache, (uintptr_t)state, top);
@@ -461,7 +354,7 @@ uint32_t frames_current(struct frame_reader *reader, struct frame_cache *cache)
         return 0;
     if (likely(changed == cache->depth))
         return cache->nodes[cache->depth - 1];
-    return intern_from(reader, cache, changed);
+    return frame_nodes_intern(reader, cache, changed);
 }
 
 void frames_release(struct frame_cache *cache)

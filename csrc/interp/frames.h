@@ -115,6 +115,17 @@ static inline uintptr_t frames_ip(const struct frame_reader *reader, uintptr_t f
     return read_word(frame + reader->layout.frame_ip);
 }
 
+static inline uint8_t frames_owner(const struct frame_reader *reader, uintptr_t frame)
+{
+    return read_u8(frame + reader->layout.frame_owner);
+}
+
+/* Whether the interpreter put it there when C called it: such a frame runs no code. */
+static inline bool frames_is_shim(const struct frame_reader *reader, uintptr_t frame)
+{
+    return frames_owner(reader, frame) >= reader->layout.owner_shim;
+}
+
 /* The frame's code object, 0 for a shim. */
 uintptr_t frames_code(const struct frame_reader *reader, uintptr_t frame);
 
