@@ -32,8 +32,10 @@ static bool next_node(struct get *records, struct rec_node *node)
     return false;
 }
 
-/* Copies all other records; returns how many nodes there are, 0 when they are not of one kind or
- * their ids have gaps. */
+/*
+ * Copies all other records; returns how many nodes there are, 0 when they are not of one kind or
+ * their ids have gaps.
+ */
 static uint32_t copy_others(struct get records, struct put *to, struct rec_node *first)
 {
     struct rec_node node;

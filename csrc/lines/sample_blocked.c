@@ -137,15 +137,15 @@ static void set_stretch(struct sample_thread *thread, uint64_t cpu_ns)
     look->delay_cpu_ns = cpu_ns;
 }
 
-/*
- * How long to wait on average: a thread that comes and goes is looked at often, one that only runs
- * or has not run for long, seldom.
- */
 static uint64_t shortest_mean(void)
 {
     return LOOK_SHORTEST_NS * (1 + n_alive / 4);
 }
 
+/*
+ * How long to wait on average: a thread that comes and goes is looked at often, one that only runs
+ * or has not run for long, seldom.
+ */
 static uint64_t next_mean(const struct sample_look *look, uint64_t now)
 {
     uint64_t shortest = shortest_mean();

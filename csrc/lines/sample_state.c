@@ -48,25 +48,28 @@ uint64_t state_delay_ns(pid_t tid)
     return strtoull(end, NULL, 10);
 }
 
-uint64_t state_n_waits(pid_t tid)
+/* Finds the number behind a label of the thread's status, such as "\nSigBlk:\t". */
+static bool read_status(pid_t tid, const char *label, int base, uint64_t *number)
 {
-    static const char label[] = "\nvoluntary_ctxt_switches:\t";
-    char text[STATUS_BYTES];
-    const char *found;
-    if (!read_file(tid, "status", text, sizeof text))
-        return UINT64_MAX;
-    found = strstr(text, label);
-    return found == NULL ? UINT64_MAX : strtoull(found + sizeof label - 1, NULL, 10);
-}
-
-/* "SigBlk:" and 16 digits; the lowest bit is signal 1. */
-bool state_blocks(pid_t tid, int signal)
-{
-    static const char label[] = "\nSigBlk:\t";
     char text[STATUS_BYTES];
     const char *found;
     if (!read_file(tid, "status", text, sizeof text))
         return false;
     found = strstr(text, label);
-    return found != NULL && (strtoull(found + sizeof label - 1, NULL, 16) >> (signal - 1) & 1);
+    if (found != NULL)
+        *number = strtoull(found + strlen(label), NULL, base);
+    return found != NULL;
+}
+
+uint64_t state_n_waits(pid_t tid)
+{
+    uint64_t n = 0;
+    return read_status(tid, "\nvoluntary_ctxt_switches:\t", 10, &n) ? n : UINT64_MAX;
+}
+
+/* 16 digits; the lowest bit is signal 1. */
+bool state_blocks(pid_t tid, int signal)
+{
+    uint64_t mask = 0;
+    return read_status(tid, "\nSigBlk:\t", 16, &mask) && (mask >> (signal - 1) & 1);
 }
