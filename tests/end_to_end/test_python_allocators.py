@@ -205,7 +205,12 @@ def test_threads_with_and_without_the_lock(tmp_path: Path) -> None:
     assert_kept(blocks_at(profile, 7, Selection.LEAKS))
 
 
-ALLOCATORS = ["malloc", "pymalloc", "pymalloc_debug"] if HAS_GIL else ["mimalloc", "mimalloc_debug"]
+# 3.12 has no mimalloc.
+APART = sys.version_info >= (3, 13)
+ALLOCATORS = [
+    *(["malloc", "pymalloc", "pymalloc_debug"] if HAS_GIL else []),
+    *(["mimalloc", "mimalloc_debug"] if APART else []),
+]
 
 
 @pytest.mark.parametrize("name", ALLOCATORS)
@@ -219,10 +224,7 @@ def test_whichever_allocator_python_has(tmp_path: Path, name: str) -> None:
     assert (heap.end.arenas > 0) == name.startswith("pymalloc")
 
 
-# 3.12 has no mimalloc; there the same must hold for an option that asks for nothing special.
-APART = sys.version_info >= (3, 13)
-
-
+# On 3.12 the same must hold for an option that asks for nothing special.
 def test_where_malloc_sees_nothing_the_objects_are_traced_unasked(tmp_path: Path) -> None:
     env = {"PYTHONMALLOC": "mimalloc" if APART else "pymalloc"}
     profile = record(tmp_path, OBJECTS, env=env)

@@ -424,6 +424,33 @@ def test_time_of_blocked_lines_is_theirs(tmp_path: Path) -> None:
     assert sum(share(result, line) for line in waits) > 0.8
 
 
+ONE_WAIT = """
+@profile
+def wait(n):
+    for i in range(n):
+        a = i * 2
+        if i == n - 5:
+            time.sleep(0.3)  # SLEEPS
+        b = [a, i]
+
+wait(20_000)
+print("done")
+"""
+
+
+def test_a_long_wait_is_known_and_not_estimated(tmp_path: Path) -> None:
+    source = HEAD + ONE_WAIT
+    result = record(source, tmp_path)
+    line = line_with(source, "SLEEPS")
+    lines = result.profile.lines
+    (row,) = [row for row in range(len(lines)) if lines.line[row] == line]
+    values = {name: lines.values[name][row] for name in ("hits", "exclusive", "exclusive_error")}
+    assert values["hits"] == 1
+    # Looks at random moments alone would leave a fifth of it or more in doubt.
+    assert values["exclusive_error"] < values["exclusive"] / 10
+    assert values["exclusive"] > 250_000_000
+
+
 IN_THE_KERNEL = """
 zeros = os.open("/dev/zero", os.O_RDONLY)
 

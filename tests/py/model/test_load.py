@@ -18,6 +18,7 @@ from log_writer import (
     MARK,
     MMAP,
     MUNMAP,
+    PYMALLOC_MALLOC,
     REALLOC,
     UNFREE,
     Event,
@@ -35,7 +36,9 @@ from log_writer import (
 )
 from proftrace.errors import CaptureFileError
 from proftrace.model.load import load_profile
-from proftrace.model.profile import LINE_METRICS, MEMORY_METRICS, NO_FUNCTION, Profile
+from proftrace.model.profile import ARENA, LINE_METRICS, MEMORY_METRICS, NO_FUNCTION, Profile
+
+PYTHON_ALLOCATORS = 2  # an option in the header
 
 
 def load(path: Path, log: LogWriter) -> Profile:
@@ -569,3 +572,19 @@ def test_what_is_no_file_gets_one_line(tmp_path: Path) -> None:
         with pytest.raises(CaptureFileError, match=reason) as caught:
             load_profile(str(tmp_path / name))
         assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("allocator", "arenas"), [("pymalloc", 1), ("pymalloc_debug", 1), ("mimalloc", 0)]
+)
+def test_only_pymalloc_has_arenas(path: Path, allocator: str, arenas: int) -> None:
+    # Others map memory the same way for the stacks of the interpreter's frames.
+    log = LogWriter(options=PYTHON_ALLOCATORS)
+    log.thread(1, 4242)
+    log.meta("pythonmalloc", allocator)
+    used = Event(PYMALLOC_MALLOC, 0x100040, 64)
+    log.events(1, [Event(ARENA, 0x100000, 1 << 20), used, Event(MARK, END_OF_SCRIPT, 0)])
+    log.end()
+    heap = load(path, log).python_heap
+    assert heap is not None
+    assert (heap.peak.arenas, heap.end.arenas) == (arenas, arenas)
